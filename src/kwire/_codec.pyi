@@ -1031,7 +1031,6 @@ class CoreBase:
 class LinkBase:
     connection: Connection | None
     versions: Versions | None
-    suspended: bool
     session_ends: float
     purpose: int
     _queue: deque[Request]

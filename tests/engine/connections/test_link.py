@@ -8,12 +8,13 @@ from kwire import protocol
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.request import ANY
 from kwire.engine.connections.connection import Connection
-from kwire.engine.connections.link import BACKING_OFF, IDLE, NEGOTIATING, READY, Link
+from kwire.engine.connections.link import BACKING_OFF, IDLE, NEGOTIATING, READY, RENEWING, Link
 from kwire.engine.settings.clients import ClientSettings
 from kwire.schema.api_keys import METADATA
 from tests.engine.moves import MadeMoves
 from tests.engine.world import Broker, MuteBroker, Outcome, World
 
+FOR_EVER = 0
 A, B = Address("a", 1), Address("b", 1)
 
 
@@ -38,8 +39,9 @@ def test_what_is_asked_of_a_suspended_link_waits_until_it_resumes() -> None:
     outcomes = [ask(world), ask(world)]
     world.run(world.now + 1)
     assert len(broker.requests) == before
-    assert link.waiting == 2
+    assert (link.state, link.waiting) == (RENEWING, 2)
     assert broker.connections == 1
+    link._session.begin(FOR_EVER, world.now)
     link.resume(world.now)
     world.run(lambda: all(outcome.ended for outcome in outcomes))
     assert [outcome.error for outcome in outcomes] == [None, None]
@@ -61,6 +63,18 @@ def test_a_connection_that_ends_while_suspended_is_made_anew() -> None:
     link.suspend()
     outcome = ask(world)
     world.lose_all(A)
+    world.run(lambda: outcome.ended)
+    assert outcome.error is None
+    assert broker.connections == 2
+
+
+def test_a_connection_that_ends_is_made_anew_after_a_wait() -> None:
+    broker = Broker()
+    world = World({A: broker})
+    link = connected(world)
+    world.lose_all(A)
+    assert link.state == BACKING_OFF
+    outcome = ask(world)
     world.run(lambda: outcome.ended)
     assert outcome.error is None
     assert broker.connections == 2
@@ -98,10 +112,13 @@ def test_a_broker_that_moves_is_connected_to_at_its_new_address(state: str) -> N
     assert (old.connections, new.connections) == (0, 1)
 
 
-def test_after_a_cut_step_a_link_begins_anew() -> None:
+@pytest.mark.parametrize("state", [READY, RENEWING])
+def test_after_a_cut_step_a_link_begins_anew(state: str) -> None:
     broker = Broker()
     world = World({A: broker})
     link = connected(world)
+    if state == RENEWING:
+        link.suspend()
     world.open.clear()
     world.core.recover(world.now)
     assert (link.state, link.connection) == (IDLE, None)

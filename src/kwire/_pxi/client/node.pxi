@@ -6,11 +6,10 @@ cdef enum:
 
 @cython.nonecheck(True)
 cdef class LinkBase:
-    """The requests of one connection: written at once while it is ready and not suspended, kept until then."""
+    """The requests of one connection: written at once while its session lasts, kept until then."""
 
     cdef public ConnectionBase connection
     cdef public VersionsBase versions     # on that connection; None before the first
-    cdef public bint suspended            # requests wait, though there is a connection
     cdef public double session_ends       # from then on nothing may be written before the connection logs in again
     cdef public int purpose
     cdef public object _queue             # deque of Requests that wait for a connection
@@ -23,13 +22,13 @@ cdef class LinkBase:
     cpdef submit(self, Request request, double now):
         """Writes the request, or keeps it until there is a connection."""
         cdef ConnectionBase connection = self.connection
-        if connection is not None and not self.suspended and now < self.session_ends:
+        if connection is not None and now < self.session_ends:
             self._write(connection, request, now)
             return
         self._queue.append(request)
         if connection is None:
             self.connect(now)
-        elif not self.suspended:
+        else:
             self.renew(now)
 
     cdef int _write(self, ConnectionBase connection, Request request, double now) except -1:
@@ -55,7 +54,7 @@ cdef class LinkBase:
         raise NotImplementedError
 
     def renew(self, double now):
-        """The session of the connection has expired: logs in again."""
+        """The session of the connection has ended: logs in again, unless that has begun."""
         raise NotImplementedError
 
     def no_version(self, Request request, double now):

@@ -8,10 +8,11 @@ States, and what may follow each, printed from MOVES:
     state        what it is                                      may be followed by
     IDLE         no connection is wanted                         NEGOTIATING
     NEGOTIATING  an attempt to connect: socket, versions, login  READY, BACKING_OFF, IDLE
-    READY        there is a connection                           READY, BACKING_OFF, IDLE
+    READY        there is a connection                           READY, RENEWING, BACKING_OFF, IDLE
+    RENEWING     the connection is to log in again, or does      READY, BACKING_OFF, IDLE
     BACKING_OFF  waits after a failure                           IDLE
 
-While a link is suspended (the connection authenticates again, see `session.py`), requests wait though it is ready.
+While RENEWING (see `session.py`), requests wait though there is a connection.
 
 An AuthError (one side refused the other) is waited out longer than another failure, because it will come again; the
 link has a `refusal` for as long. Two things that a broker does without a word are taken for one when they happen again
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
+from math import inf
 
 from kwire._codec import LinkBase, Timer
 from kwire._typing import TYPE_CHECKING, override
@@ -51,6 +53,7 @@ else:
 IDLE = "idle"
 NEGOTIATING = "negotiating"
 READY = "ready"
+RENEWING = "logging in again"
 BACKING_OFF = "backing off"
 
 _DROPPED = "the address is another one, or the client forgets its connections"
@@ -65,9 +68,14 @@ MOVES: Moves = {
         "there is a connection",
         {
             READY: "a broker that was taken for an old one has answered ApiVersions after all: a better connection",
+            RENEWING: "the session is about to end, or has ended",
             BACKING_OFF: "the connection is lost",
             IDLE: "a step was interrupted",
         },
+    ),
+    RENEWING: State(
+        "the connection is to log in again, or does",
+        {READY: "it has", BACKING_OFF: "the connection is lost", IDLE: "a step was interrupted"},
     ),
     BACKING_OFF: State("waits after a failure", {IDLE: f"the wait has ended, {_DROPPED}"}),
 }
@@ -233,7 +241,6 @@ class Link(LinkBase, Lifecycle):
             self._negotiation.forget()
             self._negotiation = None
         self.connection = None
-        self.suspended = False
         self._session.end()
         self._queue.clear()
         if self.state != IDLE:
@@ -241,19 +248,24 @@ class Link(LinkBase, Lifecycle):
 
     def suspend(self) -> None:
         """New requests wait from now on, though there is a connection."""
-        self.suspended = True
+        if self.state != RENEWING:
+            self.session_ends, self.state = -inf, self.checked(RENEWING)
 
     def resume(self, now: float) -> None:
-        """Writes what waited meanwhile."""
-        self.suspended = False
+        """Another session has begun: writes what waited meanwhile."""
+        self.move(READY)
+        self._write_waiting(now)
+
+    def _write_waiting(self, now: float) -> None:
         waiting, self._queue = self._queue, deque()
         for request in waiting:
             self.submit(request, now)
 
     @override
     def renew(self, now: float) -> None:
-        """The session of the connection is about to end, or has ended."""
-        self._session.renew(now)
+        """The session of the connection has ended."""
+        if self.state == READY:
+            self._session.renew(now)
 
     # -- what the negotiation says ----------------------------------------------------------------------------------
 
@@ -278,7 +290,7 @@ class Link(LinkBase, Lifecycle):
         if retired is not None:
             self._connections.lose(retired, ConnectError(f"{self._node.who} is not from before Kafka 0.10"), now)
         self._session.begin(session, now)
-        self.resume(now)
+        self._write_waiting(now)
         self._node.link_is_ready(self, versions, now)
 
     def _on_failed(self, attempt: int, error: KafkaError, now: float) -> None:
@@ -295,7 +307,6 @@ class Link(LinkBase, Lifecycle):
         if connection is not self.connection:
             return
         self.connection = None
-        self.suspended = False
         self._session.end()
         self._stop_waiting()
         self._end_negotiation(now)

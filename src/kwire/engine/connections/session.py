@@ -1,7 +1,7 @@
 """The login of one connection, renewed before the broker ends it (KIP-368).
 
 Layer 3, no I/O. A session is as long as the broker says, which is `connections.max.reauth.ms` or what is left of a
-token. At 85 to 95 % of it the link is suspended: new requests wait, what is in flight is answered first, then
+token. At 85 to 95 % of it the link is RENEWING: new requests wait, what is in flight is answered first, then
 SaslHandshake and SaslAuthenticate come on the same connection, and the link goes on. The same happens before the first
 request that comes after that time, if nobody drove the client when it was due. A broker that is asked again within a
 second of the last login takes SaslHandshake for an ordinary request and refuses it: so where sessions are that short,
