@@ -1,7 +1,8 @@
 """Acknowledgements on their way to a broker, and the calls that wait for them.
 
 Layer 3, no I/O. An `Acknowledgement` is about one partition and has one outcome: the broker answers for the partition
-as a whole. Its listeners hear of that: a `Commit`, the user's callback, the holder of records to be renewed.
+as a whole. Its listeners hear of that: an `AcknowledgementCommit`, the user's callback, the holder of records to be
+renewed.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Acknowledgement:
             listener(self, error, now)
 
 
-class Commit(Call):
+class AcknowledgementCommit(Call):
     """Waits for some acknowledgements; `outcomes` has what is known so far."""
 
     def __init__(

@@ -25,7 +25,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.retry import afresh
 from kwire.engine.consumer.poll_patience import PollPatience
 from kwire.engine.groups.coordinator import Coordinator
-from kwire.engine.share.acknowledging import Acknowledgement, Commit, Outcomes
+from kwire.engine.share.acknowledging import Acknowledgement, AcknowledgementCommit, Outcomes
 from kwire.engine.share.acquired import ACCEPT, RELEASE, RENEW, AckRange, Portion
 from kwire.engine.share.fetcher import ShareFetcher
 from kwire.engine.share.membership import ShareMembership
@@ -208,18 +208,18 @@ class SharePolling:
             "was not acknowledged by a commit or an earlier poll can be acknowledged"
         )
 
-    def commit(self, now: float, deadline: float, on_done: OnDone | None = None) -> Commit:
+    def commit(self, now: float, deadline: float, on_done: OnDone | None = None) -> AcknowledgementCommit:
         """Tells the brokers what is acknowledged; in implicit mode, accepts the rest of the last poll first."""
         self._settle_if_arrived()
         sent = self._acknowledge_held(now, deadline)
-        call = Commit(self._core, sent, deadline, now, on_done)
+        call = AcknowledgementCommit(self._core, sent, deadline, now, on_done)
         self._fetcher.pump(now)
         return call
 
     def commit_async(self, callback: OnCommitted | None, now: float) -> None:
         """As `commit`, and does not wait: `callback` is called with what became of it."""
 
-        def done(call: Commit, now: float) -> None:
+        def done(call: AcknowledgementCommit, now: float) -> None:
             if callback is not None:
                 self._run(callback, call.outcomes)
 
