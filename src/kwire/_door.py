@@ -12,12 +12,12 @@ from kwire._typing import Any, TypeVar, override
 from kwire.drivers.reactor import Reactor
 from kwire.engine.common.waits import Tell, Turn, Until, Wait
 from kwire.errors import ClientClosedError
-from kwire.fronts.door import Door
+from kwire.fronts.door import ClientDoor
 
 T = TypeVar("T")
 
 
-class ThreadDoor(Door[Reactor]):
+class ThreadDoor(ClientDoor[Reactor]):
     """The door of a client for threads. `telling` is the thread in which the function is called."""
 
     callers = "thread"

@@ -15,7 +15,7 @@ from kwire._typing import Any, TypeVar, override
 from kwire.drivers.loop import LoopDriver
 from kwire.engine.common.waits import Step, Tell, Turn, Until, Wait
 from kwire.errors import ClientClosedError
-from kwire.fronts.door import Door
+from kwire.fronts.door import ClientDoor
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ _told_in: ContextVar[frozenset[object]] = ContextVar("_told_in", default=frozens
 """The calls of functions that a task runs in: those of the tasks that began it, too."""
 
 
-class LoopDoor(Door[LoopDriver]):
+class LoopDoor(ClientDoor[LoopDriver]):
     """The door of a client on an event loop. `telling` stands for the call of the function."""
 
     callers = "task"

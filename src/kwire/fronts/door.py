@@ -24,7 +24,7 @@ T = TypeVar("T")
 DriverType = TypeVar("DriverType", bound="Driver")
 
 
-class Door(Generic[DriverType]):
+class ClientDoor(Generic[DriverType]):
     """`kind` is what the client is called in errors.
 
     used      a caller is inside, and keeps the others out

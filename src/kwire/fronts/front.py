@@ -17,7 +17,7 @@ from kwire.engine.common.secret import hiding_arguments
 from kwire.engine.core import Core
 from kwire.engine.settings.clients import ClientSettings
 from kwire.engine.settings.config import from_config, keywords
-from kwire.fronts.door import Door
+from kwire.fronts.door import ClientDoor
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -42,7 +42,7 @@ class Front(Generic[SettingsType]):
 
     settings: SettingsType
     _core: Core
-    _door: Door[Any]
+    _door: ClientDoor[Any]
 
     @classmethod
     def _of(cls, settings: SettingsType) -> Self:
