@@ -122,7 +122,7 @@ def test_a_worker_that_reads_imports_neither_the_planner_nor_a_decoder() -> None
     assert not brought & {
         "kwire.admin",
         "kwire.producer",
-        "kwire.spark.planning.cluster_view",
+        "kwire.spark.planning.live_cluster",
         "kwire.spark.decoding.decoders.json",
     }
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from kwire.engine.common.addresses import TopicPartition
 from kwire.spark.options.read import BatchOptions
-from kwire.spark.planning.cluster_view import ClusterView
+from kwire.spark.planning.live_cluster import LiveCluster
 from kwire.spark.ranges.offsets import Bound, bind
 from kwire.spark.ranges.tasks import DEFAULT_RECORD_SIZE, ROWS_OF_A_BATCH_TASK, OffsetRange, Task, plan, slots
 
@@ -22,7 +22,7 @@ def plan_tasks(options: BatchOptions) -> list[Task]:
     and ConnectError, with a cause for each address, when no broker answers within `kafka.default.api.timeout.ms`, or
     each address refuses for 15 s.
     """
-    with ClusterView(options.client, gives_up_early=True) as cluster:
+    with LiveCluster(options.client, gives_up_early=True) as cluster:
         leaders = cluster.partitions(options.selection)
         ends = cluster.ends(leaders)
         times = _offsets_of_times(cluster, (options.start, options.end), leaders)
@@ -38,7 +38,7 @@ def plan_tasks(options: BatchOptions) -> list[Task]:
 
 
 def _offsets_of_times(
-    cluster: ClusterView, bounds: Iterable[Bound], partitions: Iterable[TopicPartition]
+    cluster: LiveCluster, bounds: Iterable[Bound], partitions: Iterable[TopicPartition]
 ) -> dict[tuple[TopicPartition, int], int]:
     found = {}
     for bound in bounds:

@@ -17,7 +17,7 @@ from kwire.spark.ranges.offsets import LogEnds, data_loss_text
 from kwire.spark.ranges.tasks import OffsetRange
 
 if TYPE_CHECKING:
-    from kwire.spark.planning.cluster_view import ClusterView
+    from kwire.spark.planning.live_cluster import LiveCluster
 
 _log = logging.getLogger("kwire.spark")
 
@@ -43,10 +43,10 @@ class LossCheck:
 
     def losses(self, waiting: Sequence[tuple[OffsetRange, int]]) -> list[Loss]:
         """What of these ranges, each with its position, is lost; nothing while the cluster cannot be asked."""
-        from kwire.spark.planning.cluster_view import ClusterView  # most workers never need it
+        from kwire.spark.planning.live_cluster import LiveCluster  # most workers never need it
 
         try:
-            with ClusterView(self._client, timeout=_ANSWER_WITHIN_S) as cluster:
+            with LiveCluster(self._client, timeout=_ANSWER_WITHIN_S) as cluster:
                 present = cluster.present([each.partition for each, _ in waiting])
                 ends = cluster.ends(present)
                 self.trouble = None
@@ -63,7 +63,7 @@ def is_recreated(each: OffsetRange, topic_id: object) -> bool:
 
 
 def _losses(
-    waiting: Sequence[tuple[OffsetRange, int]], cluster: ClusterView, ends: Mapping[TopicPartition, LogEnds]
+    waiting: Sequence[tuple[OffsetRange, int]], cluster: LiveCluster, ends: Mapping[TopicPartition, LogEnds]
 ) -> Iterator[Loss]:
     for each, position in waiting:
         tp = each.partition

@@ -17,7 +17,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError, UnknownTopicError
 from kwire.errors.listing import first_of
 from kwire.spark.options.stream import StreamOptions
-from kwire.spark.planning.cluster_view import SIZES_WITHIN_S, ClusterView
+from kwire.spark.planning.live_cluster import SIZES_WITHIN_S, LiveCluster
 from kwire.spark.ranges.offsets import EARLIEST, LATEST, DataLossError
 from kwire.spark.ranges.stream_limits import MinimumWait, limit_bytes, limit_offsets
 from kwire.spark.ranges.stream_offsets import Offsets
@@ -57,7 +57,7 @@ class StreamSource:
     ) -> None:
         self._options = options
         self._sleep = sleep
-        self._cluster = ClusterView(options.client)
+        self._cluster = LiveCluster(options.client)
         self._initial: Offsets | None = None
         self._position: Offsets | None = None
         self._moving: frozenset[TopicPartition] = frozenset()
@@ -286,7 +286,7 @@ class StreamSource:
 class _RecordSizes:
     """The mean sizes of records, asked for now and then. Those that were told last count until they are told anew."""
 
-    def __init__(self, cluster: ClusterView, clock: Callable[[], float], *, are_needed: bool) -> None:
+    def __init__(self, cluster: LiveCluster, clock: Callable[[], float], *, are_needed: bool) -> None:
         self._cluster = cluster
         self._clock = clock
         self._known: Mapping[TopicPartition, float] = {}

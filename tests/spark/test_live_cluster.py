@@ -26,8 +26,8 @@ from kwire.errors.broker import PRODUCER_FENCED, error_for
 from kwire.errors.wording import Cause, Wording
 from kwire.spark.options.client import errors_by_option
 from kwire.spark.options.read import Selection
-from kwire.spark.planning import cluster_view
-from kwire.spark.planning.cluster_view import ClusterView
+from kwire.spark.planning import live_cluster
+from kwire.spark.planning.live_cluster import LiveCluster
 from kwire.spark.ranges.offsets import LATEST, LogEnds
 from kwire.testing import Broker
 
@@ -40,42 +40,42 @@ def broker() -> Iterator[Broker]:
 
 
 @pytest.fixture
-def cluster(broker: Broker) -> Iterator[ClusterView]:
-    with ClusterView({"bootstrap.servers": broker.bootstrap_servers}) as cluster:
+def cluster(broker: Broker) -> Iterator[LiveCluster]:
+    with LiveCluster({"bootstrap.servers": broker.bootstrap_servers}) as cluster:
         yield cluster
 
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 
 
-def test_the_partitions_of_each_kind_of_selection(cluster: ClusterView) -> None:
+def test_the_partitions_of_each_kind_of_selection(cluster: LiveCluster) -> None:
     assert list(cluster.partitions(Selection(topics=("b", "a")))) == [A0, A1, B0]
     assert list(cluster.partitions(Selection(pattern="^[ab]$"))) == [A0, A1, B0]
     assert list(cluster.partitions(Selection(partitions=(A1, B0)))) == [A1, B0]
     assert all(leader >= 0 for leader in cluster.partitions(Selection(topics=("a",))).values())
 
 
-def test_what_does_not_exist_is_named(cluster: ClusterView) -> None:
+def test_what_does_not_exist_is_named(cluster: LiveCluster) -> None:
     with pytest.raises(UnknownTopicError, match="missing"):
         cluster.partitions(Selection(topics=("missing",)))
     with pytest.raises(ConfigError, match="assign names a-7, which does not exist; a has 2 partitions"):
         cluster.partitions(Selection(partitions=(TopicPartition("a", 7),)))
 
 
-def test_partitions_that_come_later_are_seen(broker: Broker, cluster: ClusterView) -> None:
+def test_partitions_that_come_later_are_seen(broker: Broker, cluster: LiveCluster) -> None:
     assert TopicPartition("late", 0) not in cluster.partitions(Selection(pattern=".*"))
     broker.create_topic("late", 1)
     assert TopicPartition("late", 0) in cluster.partitions(Selection(pattern=".*"))
 
 
-def test_ends_and_times(cluster: ClusterView) -> None:
+def test_ends_and_times(cluster: LiveCluster) -> None:
     assert cluster.ends([A0, A1]) == {A0: LogEnds(0, 0), A1: LogEnds(0, 3)}
     assert cluster.latest([A1]) == {A1: 3}
     assert cluster.offsets_for_times({A1: 6, A0: 6}) == {A1: 1, A0: LATEST}
     assert cluster.ends([]) == {}
 
 
-def test_the_ids_of_the_topics_tell_a_recreated_one(broker: Broker, cluster: ClusterView) -> None:
+def test_the_ids_of_the_topics_tell_a_recreated_one(broker: Broker, cluster: LiveCluster) -> None:
     broker.create_topic("again", 1)
     cluster.partitions(Selection(topics=("again",)))
     before = cluster.topic_ids["again"]
@@ -85,13 +85,13 @@ def test_the_ids_of_the_topics_tell_a_recreated_one(broker: Broker, cluster: Clu
     assert cluster.topic_ids["again"] != before
 
 
-def test_offsets_are_committed_for_a_group_without_members(broker: Broker, cluster: ClusterView) -> None:
+def test_offsets_are_committed_for_a_group_without_members(broker: Broker, cluster: LiveCluster) -> None:
     cluster.commit_offsets("watchers", {A1: 2}, 10)
     with Admin(broker.bootstrap_servers) as admin:
         assert admin.list_consumer_group_offsets("watchers")[A1].offset == 2
 
 
-def test_the_mean_size_of_a_record(cluster: ClusterView) -> None:
+def test_the_mean_size_of_a_record(cluster: LiveCluster) -> None:
     sizes = cluster.record_sizes([A0, A1])
     assert sizes is not None
     assert sizes[A0] == 0
@@ -100,7 +100,7 @@ def test_the_mean_size_of_a_record(cluster: ClusterView) -> None:
 
 def test_brokers_that_do_not_tell_sizes_are_asked_once() -> None:
     with Broker(topics=["a"], release="0.10.2") as old:
-        with ClusterView({"bootstrap.servers": old.bootstrap_servers}) as cluster:
+        with LiveCluster({"bootstrap.servers": old.bootstrap_servers}) as cluster:
             assert cluster.record_sizes([A0]) is None
             assert cluster.record_sizes([A0]) is None
             assert cluster.ends([A0]) == {A0: LogEnds(0, 0)}
@@ -109,7 +109,7 @@ def test_brokers_that_do_not_tell_sizes_are_asked_once() -> None:
 def test_errors_of_connections_name_options() -> None:
     with Broker(users={"alice": "secret"}) as guarded:
         plaintext = {"bootstrap.servers": guarded.bootstrap_servers, "default.api.timeout.ms": "3000"}
-        with ClusterView(plaintext) as cluster, pytest.raises(AuthError) as refused:
+        with LiveCluster(plaintext) as cluster, pytest.raises(AuthError) as refused:
             cluster.partitions(Selection(topics=("a",)))
     assert "kafka.security.protocol" in str(refused.value)
     assert "security_protocol" not in str(refused.value)
@@ -154,9 +154,9 @@ def refusing() -> Iterator[str]:
 
 
 def test_a_cluster_that_refuses_is_given_up_early(refusing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_view, "_REFUSED_FOR_S", 0.2)
+    monkeypatch.setattr(live_cluster, "_REFUSED_FOR_S", 0.2)
     properties = {"bootstrap.servers": f"{refusing},no-such-host.invalid:9092"}
-    with ClusterView(properties, gives_up_early=True) as cluster, pytest.raises(ConnectError) as failed:
+    with LiveCluster(properties, gives_up_early=True) as cluster, pytest.raises(ConnectError) as failed:
         cluster.partitions(Selection(topics=("a",)))
     text = str(failed.value)
     assert text.startswith(f"kafka.bootstrap.servers '{refusing},no-such-host.invalid:9092': no answer for 0 s ")
@@ -167,7 +167,7 @@ def test_a_cluster_that_refuses_is_given_up_early(refusing: str, monkeypatch: py
 
 
 def test_words_that_sound_like_a_refusal_are_none(
-    broker: Broker, cluster: ClusterView, monkeypatch: pytest.MonkeyPatch
+    broker: Broker, cluster: LiveCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     causes = {"b:1": "the proxy said: Connection refused"}
     answers: list[dict[TopicPartition, object] | ConnectError] = [
@@ -189,7 +189,7 @@ def test_words_that_sound_like_a_refusal_are_none(
 @pytest.mark.parametrize("given", [{}, {"default.api.timeout.ms": "60000"}])
 def test_a_cluster_that_comes_back_is_reached(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """As a stream waits, and whoever says how long."""
-    monkeypatch.setattr(cluster_view, "_REFUSED_FOR_S", 0.0)
+    monkeypatch.setattr(live_cluster, "_REFUSED_FOR_S", 0.0)
     with Broker() as gone:
         servers = gone.bootstrap_servers
     started: list[Broker] = []
@@ -203,12 +203,12 @@ def test_a_cluster_that_comes_back_is_reached(given: dict[str, str], monkeypatch
     with ExitStack() as brokers:
         logging.getLogger("kwire").addHandler(watching)
         brokers.callback(logging.getLogger("kwire").removeHandler, watching)
-        with ClusterView({"bootstrap.servers": servers, **given}, gives_up_early=bool(given)) as cluster:
+        with LiveCluster({"bootstrap.servers": servers, **given}, gives_up_early=bool(given)) as cluster:
             assert list(cluster.partitions(Selection(topics=("a",)))) == [A0]
     assert started
 
 
-def test_an_address_that_only_brokers_give_is_told(broker: Broker, cluster: ClusterView) -> None:
+def test_an_address_that_only_brokers_give_is_told(broker: Broker, cluster: LiveCluster) -> None:
     def unreachable(*_: object, **__: object) -> None:
         raise ConnectError("could not connect", {"broker.internal:9092": "Connection refused"})
 

@@ -43,7 +43,7 @@ _HOW_LONG_TO_WAIT: Final = {"default.api.timeout.ms", "default_api_timeout_ms"}
 Answer = TypeVar("Answer")
 
 
-class ClusterView:
+class LiveCluster:
     """The cluster that a consumer with these properties sees; every call asks anew, for `timeout` seconds at most.
 
     `gives_up_early`: where each address refuses the first connection, or has no known name, that is an error after
