@@ -55,7 +55,7 @@ def test_a_producer_brings_along_what_every_producer_needs_and_no_more() -> None
 def test_an_admin_brings_along_no_call_before_it_is_made() -> None:
     brought = set(run_bare(SHOW.format(statement="from kwire import Admin")).stdout.split())
     ours = {name for name in brought if name.startswith("kwire.engine.admin.")}
-    assert ours == {"kwire.engine.admin.asking"}
+    assert ours == {"kwire.engine.admin.inquiry"}
     shown = run_bare(SHOW.format(statement="from kwire.engine.admin import config_calls")).stdout.split()
     assert "kwire.engine.admin.a44_incremental_alter_configs" in shown
     assert "kwire.engine.admin.a42_delete_groups" not in shown

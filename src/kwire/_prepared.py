@@ -14,8 +14,8 @@ from kwire.engine.admin import calls, group_calls
 from kwire.engine.admin.a26_end_txn import End, EndTransactions
 from kwire.engine.admin.a65_describe_transactions import ONGOING, FindTransactions
 from kwire.engine.admin.a66_list_transactions import ListTransactions, TransactionFilters
-from kwire.engine.admin.asking import Asking
 from kwire.engine.admin.calls import Question
+from kwire.engine.admin.inquiry import Inquiry
 from kwire.engine.admin.transaction_results import TransactionDescription
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.transactions.prepared import V1, V2, PreparedTransaction
@@ -111,7 +111,7 @@ def log_sizes(
 
 
 def _ask(client: AnyClient, question: Question[T], timeout: Timeout) -> T:
-    return client._door.run(Asking(client._door, client._core, client._patience(timeout)).ask(question))
+    return client._door.run(Inquiry(client._door, client._core, client._patience(timeout)).ask(question))
 
 
 def _as_it_is(api: AdminApi[Any, Any]) -> Question[Any]:

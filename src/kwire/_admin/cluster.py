@@ -27,7 +27,7 @@ class ClusterCalls(AdminFront, Client[AdminSettings]):
         (from Kafka 2.3 on) and the brokers that are registered and do not serve (from 4.0 on)."""
         return self._door.run(
             engine.cluster_calls.describe_cluster(
-                self._asking(timeout),
+                self._inquiry(timeout),
                 include_authorized_operations=include_authorized_operations,
                 include_fenced_brokers=include_fenced_brokers,
             )

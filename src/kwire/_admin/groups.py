@@ -44,8 +44,8 @@ class GroupCalls(AdminFront, Client[AdminSettings]):
     ) -> dict[str, GroupDescription]:
         """State, assignor and members of each group, of either protocol. Raises BrokerError (code 69) for one that does
         not exist; of several that failed its `failures` has the error of each."""
-        asking, operations = self._asking(timeout), include_authorized_operations
-        return self._door.run(engine.group_calls.describe_groups(asking, groups, operations=operations))
+        inquiry, operations = self._inquiry(timeout), include_authorized_operations
+        return self._door.run(engine.group_calls.describe_groups(inquiry, groups, operations=operations))
 
     def describe_classic_groups(
         self, groups: Iterable[str], *, include_authorized_operations: bool = False, timeout: Timeout = None
@@ -100,8 +100,8 @@ class GroupCalls(AdminFront, Client[AdminSettings]):
 
         Of several groups, a dict by group: they are a list, or {group: its partitions or None for all}. With
         `require_stable`, offsets of open transactions are waited for."""
-        asking, stable = self._asking(timeout), require_stable
-        return self._door.run(engine.group_calls.list_offsets_of(asking, groups, partitions, stable=stable))
+        inquiry, stable = self._inquiry(timeout), require_stable
+        return self._door.run(engine.group_calls.list_offsets_of(inquiry, groups, partitions, stable=stable))
 
     def alter_consumer_group_offsets(
         self, group: str, offsets: Mapping[Partition, int | OffsetAndMetadata], *, timeout: Timeout = None
@@ -128,7 +128,7 @@ class GroupCalls(AdminFront, Client[AdminSettings]):
         """Puts members out of their group at once; None: all of them. They are static members, named by their
         `group_instance_id`, or MemberToRemove(member_id=...), or members of a description. One that still runs joins
         again. The `failures` of the BrokerError have the error of each that is not there."""
-        self._door.run(engine.group_calls.remove_members(self._asking(timeout), group, members, reason))
+        self._door.run(engine.group_calls.remove_members(self._inquiry(timeout), group, members, reason))
 
     def lag(
         self, group: str, *, require_stable: bool = True, timeout: Timeout = None
@@ -138,7 +138,7 @@ class GroupCalls(AdminFront, Client[AdminSettings]):
 
         Offsets of an open transaction are waited for, unless `require_stable` is False.
         """
-        return self._door.run(engine.group_calls.lag(self._asking(timeout), group, stable=require_stable))
+        return self._door.run(engine.group_calls.lag(self._inquiry(timeout), group, stable=require_stable))
 
     def _progress(self, group: str) -> dict[TopicPartition, Progress]:
-        return self._door.run(engine.group_calls.progress(self._asking(None), group, stable=True))
+        return self._door.run(engine.group_calls.progress(self._inquiry(None), group, stable=True))

@@ -74,8 +74,8 @@ class StreamsGroupCalls(AdminFront, Client[AdminSettings]):
     ) -> Any:
         """The committed offsets of a group, as `list_consumer_group_offsets` has them: those of what its application
         reads and of its repartition topics."""
-        asking, stable = self._asking(timeout), require_stable
-        return self._door.run(engine.group_calls.list_offsets_of(asking, groups, partitions, stable=stable))
+        inquiry, stable = self._inquiry(timeout), require_stable
+        return self._door.run(engine.group_calls.list_offsets_of(inquiry, groups, partitions, stable=stable))
 
     def alter_streams_group_offsets(
         self, group: str, offsets: Mapping[Partition, int | OffsetAndMetadata], *, timeout: Timeout = None

@@ -6,7 +6,7 @@ Layer 5, below the clients; what is asked of whom is in `kwire.engine.admin`.
 from __future__ import annotations
 
 from kwire._typing import TYPE_CHECKING, TypeVar
-from kwire.engine.admin.asking import Asking
+from kwire.engine.admin.inquiry import Inquiry
 from kwire.engine.settings.clients import AdminSettings
 from kwire.fronts.front import Front
 
@@ -23,8 +23,8 @@ class AdminFront(Front[AdminSettings]):
 
     kind = "admin"
 
-    def _asking(self, timeout: Timeout) -> Asking:
-        return Asking(self._door, self._core, self._patience(timeout))
+    def _inquiry(self, timeout: Timeout) -> Inquiry:
+        return Inquiry(self._door, self._core, self._patience(timeout))
 
     def _asked(self, question: Question[T], timeout: Timeout) -> Wait[T]:
-        return self._asking(timeout).ask(question)
+        return self._inquiry(timeout).ask(question)

@@ -12,8 +12,8 @@ from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Never, TypeVar, override
 from kwire.drivers.loggers import LateLogger
-from kwire.engine.admin.asking import Asking
 from kwire.engine.admin.calls import ends_of, list_offsets
+from kwire.engine.admin.inquiry import Inquiry
 from kwire.engine.calls import arguments
 from kwire.engine.calls.calls import result_of
 from kwire.engine.calls.offsets import EARLIEST, LATEST, PartitionsLookup
@@ -305,7 +305,7 @@ class ConsumerFront(Front[ConsumerSettings]):
         return waits.position(self._door, self._polling, arguments.partition(partition), self._patience(timeout))
 
     def _asked(self, question: Question[T], timeout: Timeout) -> Wait[T]:
-        return Asking(self._door, self._core, self._patience(timeout)).ask(question)
+        return Inquiry(self._door, self._core, self._patience(timeout)).ask(question)
 
     def _ends(self, partitions: Iterable[Partition], when: int, timeout: Timeout) -> Wait[dict[TopicPartition, int]]:
         return self._asked(ends_of(partitions, when, isolation_level=self.settings.isolation_level), timeout)
@@ -344,12 +344,12 @@ class ConsumerFront(Front[ConsumerSettings]):
         return result_of(self._door, begin, self._patience(timeout))
 
     def _lag(self, timeout: Timeout) -> Wait[dict[TopicPartition, int]]:
-        asking = Asking(self._door, self._core, self._patience(timeout))
+        inquiry = Inquiry(self._door, self._core, self._patience(timeout))
         assigned = self._door.call(self._settled_assignment)
         if not assigned:
             return {}
-        ends = yield from asking.ask(ends_of(assigned, LATEST, isolation_level=self.settings.isolation_level))
-        found, left = {}, asking.seconds_left
+        ends = yield from inquiry.ask(ends_of(assigned, LATEST, isolation_level=self.settings.isolation_level))
+        found, left = {}, inquiry.seconds_left
         for tp in assigned:
             position = yield from waits.position(self._door, self._polling, tp, left)
             found[tp] = max(ends[tp] - position, 0)

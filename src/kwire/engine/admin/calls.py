@@ -1,7 +1,7 @@
 """What a call of a client asks, from its arguments: they are checked here, and the result is put into its final form.
 
 Layer 3, no I/O. One function for each method of `Admin` (and for the offsets that a `Consumer` asks for), with the same
-arguments; `asking.py` asks what it returns.
+arguments; `inquiry.py` asks what it returns.
 """
 
 from __future__ import annotations

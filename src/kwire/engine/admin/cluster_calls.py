@@ -13,24 +13,24 @@ from kwire.errors import BrokerError
 from kwire.schema.api_keys import DESCRIBE_CLUSTER
 
 if TYPE_CHECKING:
-    from kwire.engine.admin.asking import Asking
+    from kwire.engine.admin.inquiry import Inquiry
     from kwire.engine.common.waits import Wait
 
 
 def describe_cluster(
-    asking: Asking, *, include_authorized_operations: bool, include_fenced_brokers: bool
+    inquiry: Inquiry, *, include_authorized_operations: bool, include_fenced_brokers: bool
 ) -> Wait[ClusterDescription]:
     """`Admin.describe_cluster`: as metadata tells it where brokers have no DescribeCluster."""
     api = DescribeCluster(
         include_authorized_operations=include_authorized_operations, include_fenced_brokers=include_fenced_brokers
     )
     try:
-        return (yield from asking.ask(Question(api, _described)))
+        return (yield from inquiry.ask(Question(api, _described)))
     except BrokerError as error:
         if include_fenced_brokers or error.api_key != DESCRIBE_CLUSTER:
             raise
     metadata = ClusterMetadata(include_authorized_operations=include_authorized_operations)
-    return (yield from asking.ask(Question(metadata, _described)))
+    return (yield from inquiry.ask(Question(metadata, _described)))
 
 
 def _described(found: ClusterDescription) -> ClusterDescription:

@@ -27,8 +27,8 @@ from kwire.errors.broker import GroupIdNotFoundError, UnsupportedVersionError, e
 from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
-    from kwire.engine.admin.asking import Asking
     from kwire.engine.admin.group_arguments import Names, OffsetsWanted, Partitions
+    from kwire.engine.admin.inquiry import Inquiry
     from kwire.engine.common.waits import Wait
 
     AnyMember = str | MemberToRemove | MemberDescription | Mapping[str, Any]
@@ -84,13 +84,13 @@ def list_consumer_groups(states: Names, types: Names) -> Question[list[GroupList
 
 
 def describe_groups(
-    asking: Asking, groups: Iterable[str], *, operations: bool = False
+    inquiry: Inquiry, groups: Iterable[str], *, operations: bool = False
 ) -> Wait[dict[str, GroupDescription]]:
     """`Admin.describe_consumer_groups`: as classic groups, then those that are none as groups of the new protocol."""
     ids = group_ids(groups)
     api = DescribeGroups(ids, operations=operations) if ids else None
-    found: Described = yield from asking.ask(Question(api, dict))
-    return (yield from asking.ask(_describe_others(found, operations=operations)))
+    found: Described = yield from inquiry.ask(Question(api, dict))
+    return (yield from inquiry.ask(_describe_others(found, operations=operations)))
 
 
 def _describe_others(found: Described, *, operations: bool) -> Question[dict[str, GroupDescription]]:
@@ -133,11 +133,11 @@ def list_offsets(
     return Question(ListGroupOffsets({name: partitions}, stable=stable), lambda found: dict(found[name]))
 
 
-def list_offsets_of(asking: Asking, groups: OffsetsWanted, partitions: Partitions, *, stable: bool) -> Wait[Any]:
+def list_offsets_of(inquiry: Inquiry, groups: OffsetsWanted, partitions: Partitions, *, stable: bool) -> Wait[Any]:
     """`Admin.list_consumer_group_offsets`: of one group its offsets, of several a dict of those of each. In partitions
     that were named, None where nothing is committed."""
     wanted = offsets_wanted(groups, partitions)
-    found = yield from asking.ask(Question(ListGroupOffsets(wanted, stable=stable) if wanted else None, dict))
+    found = yield from inquiry.ask(Question(ListGroupOffsets(wanted, stable=stable) if wanted else None, dict))
     rows = {name: {**dict.fromkeys(wanted[name] or ()), **found[name]} for name in wanted}
     return rows[groups] if isinstance(groups, str) else rows
 
@@ -156,22 +156,22 @@ def delete_offsets(group: str, partitions: Iterable[tuple[str, int]]) -> Questio
     return Question(DeleteGroupOffsets(group_id(group), wanted) if wanted else None, lambda found: None)
 
 
-def remove_members(asking: Asking, group: str, members: MembersToRemove, reason: str) -> Wait[None]:
+def remove_members(inquiry: Inquiry, group: str, members: MembersToRemove, reason: str) -> Wait[None]:
     """`Admin.remove_members_from_consumer_group`; None: all members that the group has."""
     name = group_id(group)
     if not isinstance(reason, str) or not reason:
         raise ConfigError(f"reason={reason!r}: expected a text for the broker's log")
     if members is None:
-        described = yield from describe_groups(asking, [name])
+        described = yield from describe_groups(inquiry, [name])
         members = described[name].members
     wanted = _members(members)
     if wanted:
-        yield from _remove(asking, name, wanted, reason)
+        yield from _remove(inquiry, name, wanted, reason)
 
 
-def _remove(asking: Asking, group: str, members: Sequence[MemberToRemove], reason: str) -> Wait[None]:
+def _remove(inquiry: Inquiry, group: str, members: Sequence[MemberToRemove], reason: str) -> Wait[None]:
     try:
-        yield from asking.ask(Question(RemoveMembers(group, members, reason), lambda found: None))
+        yield from inquiry.ask(Question(RemoveMembers(group, members, reason), lambda found: None))
     except UnsupportedVersionError:
         if len(members) == 1 or any(member.group_instance_id for member in members):
             raise
@@ -180,25 +180,25 @@ def _remove(asking: Asking, group: str, members: Sequence[MemberToRemove], reaso
     failed: dict[str, KafkaError] = {}
     for member in members:
         try:
-            yield from _remove(asking, group, [member], reason)
+            yield from _remove(inquiry, group, [member], reason)
         except BrokerError as error:
             failed[member.name] = error
     if failed:
         raise all_of(failed)
 
 
-def lag(asking: Asking, group: str, *, stable: bool) -> Wait[dict[TopicPartition, int | None]]:
+def lag(inquiry: Inquiry, group: str, *, stable: bool) -> Wait[dict[TopicPartition, int | None]]:
     """`Admin.lag`."""
-    found = yield from progress(asking, group, stable=stable)
+    found = yield from progress(inquiry, group, stable=stable)
     return {tp: row.lag for tp, row in found.items()}
 
 
-def progress(asking: Asking, group: str, *, stable: bool) -> Wait[dict[TopicPartition, Progress]]:
+def progress(inquiry: Inquiry, group: str, *, stable: bool) -> Wait[dict[TopicPartition, Progress]]:
     """How far the group is, in every partition of the topics that it has committed in or that its members read."""
-    ask = asking.ask
+    ask = inquiry.ask
     committed = yield from ask(list_offsets(group, stable=stable))
     try:
-        described = yield from describe_groups(asking, [group])
+        described = yield from describe_groups(inquiry, [group])
         assigned = {tp for member in described[group].members for tp in member.assignment}
         exists = True
     except GroupIdNotFoundError:

@@ -89,7 +89,7 @@ def has_moved(error: KafkaError) -> bool:
     return isinstance(error, ConnectError | KafkaTimeoutError)
 
 
-class Asking(Protocol):
+class LookupCall(Protocol):
     """The call that a lookup is for: a `FanOutCall`."""
 
     core: Services
@@ -111,7 +111,7 @@ class Asking(Protocol):
 class Lookup(Recoverable, Generic[Key]):
     """Finds the broker for each key of one call."""
 
-    call: Asking
+    call: LookupCall
 
     def begin(self, now: float) -> None:
         """`call` begins, and has this lookup to itself."""

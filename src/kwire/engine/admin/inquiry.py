@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Asking:
-    """All questions together may take so many seconds, from now on."""
+class Inquiry:
+    """Questions that together may take so many seconds, from now on."""
 
     def __init__(self, door: Door, core: Services, patience: float) -> None:
         self._door = door
