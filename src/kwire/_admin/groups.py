@@ -13,7 +13,6 @@ from kwire.fronts.admin import AdminFront
 if TYPE_CHECKING:
     from kwire.engine.admin.a13_leave_group import MemberToRemove
     from kwire.engine.admin.group_arguments import Names, SeveralGroups
-    from kwire.engine.admin.group_calls import Progress
     from kwire.engine.admin.group_results import GroupDescription, GroupListing, MemberDescription
     from kwire.engine.calls.offsets import OffsetAndMetadata
     from kwire.engine.common.addresses import TopicPartition
@@ -139,6 +138,3 @@ class GroupCalls(AdminFront, Client[AdminSettings]):
         Offsets of an open transaction are waited for, unless `require_stable` is False.
         """
         return self._door.run(engine.group_calls.lag(self._inquiry(timeout), group, stable=require_stable))
-
-    def _progress(self, group: str) -> dict[TopicPartition, Progress]:
-        return self._door.run(engine.group_calls.progress(self._inquiry(None), group, stable=True))

@@ -95,12 +95,13 @@ def _brokers(options: argparse.Namespace) -> int:
 
 def _release(admin: Admin, broker: int) -> str | None:
     """The line of releases ("4.4") that the broker's versions of the APIs are those of; None if it does not answer."""
+    from kwire._inside import offered_versions
     from kwire.protocol import infer_release
 
     with suppress(KafkaError):  # whatever it answers, it has told its versions before
         admin.describe_features(broker=broker, timeout=_ANSWER_S)
-    versions = admin._core.versions(broker)
-    return infer_release(versions.ranges) if versions is not None and versions.ranges else None
+    versions = offered_versions(admin, broker)
+    return infer_release(versions) if versions else None
 
 
 _CLUSTER_VERBS = (

@@ -128,8 +128,10 @@ def reset(options: argparse.Namespace) -> int:
 
 def _lag(options: argparse.Namespace) -> int:
     """Shows the lag of each group, and says which do not exist; other errors of the broker are raised."""
+    from kwire._inside import progress as progress_of
+
     with administering(options) as admin:
-        progress = {name: admin._progress(name) for name in options.names}
+        progress = {name: progress_of(admin, name) for name in options.names}
         missing = _missing(admin, [name for name, rows in progress.items() if not rows])
     rows = [
         (name, tp.topic, tp.partition, row.committed and row.committed.offset, row.end, row.lag)

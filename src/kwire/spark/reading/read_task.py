@@ -17,6 +17,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from kwire._inside import topic_id
 from kwire.consumer import Consumer
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError, UnknownTopicError
@@ -177,8 +178,7 @@ class _RangeReader:
         """Fails if the rows are those of a topic that was created after the read was planned."""
         if not self._fail_on_data_loss:
             return
-        cluster = self._consumer._core.cluster
-        doubtful = [each for each in self._ranges if is_recreated(each, cluster.topic_id(each.partition.topic))]
+        doubtful = [each for each in self._ranges if is_recreated(each, topic_id(self._consumer, each.partition.topic))]
         if doubtful:
             self._pass(self._check.losses([(each, each.start) for each in doubtful]))
 

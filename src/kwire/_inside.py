@@ -1,0 +1,38 @@
+"""What the shell and `kwire.spark` look at inside a client: what it knows already, and what no method returns.
+
+Layer 5, beside the bases of the clients: no protocol logic, no sockets. Not for users.
+"""
+
+from __future__ import annotations
+
+from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.admin import group_calls
+from kwire.engine.admin.inquiry import Inquiry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
+
+    from kwire._client import Client
+    from kwire.engine.admin.group_calls import Progress
+    from kwire.engine.common.addresses import TopicPartition
+
+    AnyClient = Client[Any]
+
+
+def topic_id(client: AnyClient, topic: str) -> UUID:
+    """The topic's id by the client's metadata; all zeros where that has none."""
+    return client._core.cluster.topic_id(topic)
+
+
+def offered_versions(client: AnyClient, broker: int) -> Mapping[int, tuple[int, int]]:
+    """The versions of each API that the broker offered when it was last connected to; none where it was not, or did not
+    say."""
+    versions = client._core.versions(broker)
+    return versions.ranges if versions is not None else {}
+
+
+def progress(client: AnyClient, group: str) -> dict[TopicPartition, Progress]:
+    """How far the group has come in each partition: what it has committed, and the end."""
+    inquiry = Inquiry(client._door, client._core, client._patience(None))
+    return client._door.run(group_calls.progress(inquiry, group, stable=True))
