@@ -105,7 +105,7 @@ test-spark: build java  ## the tests of the Spark source with PySpark 4.0, 4.1, 
 test-soak: build java  ## real Kafka under many more kills, Spark beside its own connector, in some hours
 	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE)
 	@KWIRE_THOROUGH=1 KWIRE_SOAK=1 $(PY) -m pytest --nightly tests/brokers/groups tests/brokers/transactions \
-		tests/spark/connector tests/spark/test_exactly_once*.py tests/clients/test_producer_scheduling.py \
+		tests/spark/connector tests/spark/exactly_once tests/clients/test_producer_scheduling.py \
 		tests/codec/test_accumulator_scheduling.py $(PYTEST_ARGS)
 
 .PHONY: test-asan

@@ -29,13 +29,13 @@ EVERY_PUSH = (
     "tests/testing/test_like_kafka.py::*[[]4.4.0*",
     # A batch read, a stream and a write of each kind, their registration, and decoders, in one Spark session.
     "tests/spark/test_registration.py::*",
-    "tests/spark/test_read.py::*",
-    "tests/spark/test_write.py::*",
-    "tests/spark/test_exactly_once.py::*",
-    "tests/spark/test_stream.py::test_each_run_reads_what_the_last_one_has_not",
-    "tests/spark/test_stream.py::test_batches_are_limited",
-    "tests/spark/test_stream.py::test_values_are_decoded",
-    "tests/spark/test_decode_with_spark.py::*",
+    "tests/spark/reading/test_read.py::*",
+    "tests/spark/writing/test_write.py::*",
+    "tests/spark/exactly_once/test_exactly_once.py::*",
+    "tests/spark/streams/test_stream.py::test_each_run_reads_what_the_last_one_has_not",
+    "tests/spark/streams/test_stream.py::test_batches_are_limited",
+    "tests/spark/streams/test_stream.py::test_values_are_decoded",
+    "tests/spark/decoding/test_decode_with_spark.py::*",
 )
 
 

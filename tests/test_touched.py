@@ -37,7 +37,7 @@ def test_a_part_of_the_package_brings_its_tests() -> None:
 
 def test_a_test_that_changed_is_run_unless_its_folder_is() -> None:
     assert touched(["tests/test_touched.py", "tests/spark/session.py"]) == ["tests/test_touched.py"]
-    assert touched(["src/kwire/spark/options.py", "tests/spark/test_read.py"]) == ["tests/spark"]
+    assert touched(["src/kwire/spark/options.py", "tests/spark/reading/test_read.py"]) == ["tests/spark"]
 
 
 def test_a_commit_that_is_not_there_has_no_changes() -> None:

@@ -154,7 +154,7 @@ def test_the_same_rows_as_from_avro(spark: SparkSession) -> None:
 
 
 def test_intervals_of_protobuf(spark: SparkSession) -> None:
-    from tests.spark.test_protobuf_decoder import ORDER, descriptors
+    from tests.spark.decoding.test_protobuf_decoder import ORDER, descriptors
 
     took = b"\x22\x05\x08\x02\x10\xe8\x07"  # 2 s and 1,000 ns
     options = {"decoder_schema": base64.b64encode(descriptors()).decode(), "decoder_messageName": "Order"}

@@ -19,7 +19,7 @@ from kwire.spark.exactly_once.writers import ExactlyOnceStreamWriter, ExactlyOnc
 from kwire.spark.options.write import parse_write_options
 from kwire.spark.workers.clients import close_idle_clients
 from kwire.testing import Broker
-from tests.spark.exactly_once_world import Killed
+from tests.spark.exactly_once.query_world import Killed
 from tests.thorough import SOAK, THOROUGH, seeds
 
 SEEDS = seeds(200 if SOAK else 10 if THOROUGH else 4)

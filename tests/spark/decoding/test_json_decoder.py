@@ -23,7 +23,7 @@ from kwire.spark.planning.plan_read import plan_tasks
 from kwire.spark.reading.read_task import read_task
 from kwire.spark.workers.clients import close_idle_clients
 from kwire.testing import Broker
-from tests.spark.test_ddl import ALL_TYPES
+from tests.spark.decoding.test_ddl import ALL_TYPES
 
 
 def decoder(schema: str, **more: str):  # type: ignore[no-untyped-def]

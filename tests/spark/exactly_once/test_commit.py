@@ -19,7 +19,7 @@ from kwire.spark.options.write import transactional
 from kwire.testing import Broker
 from kwire.testing.state.authorizer import ALLOW, GROUP, LITERAL, PREFIXED, READ, TRANSACTIONAL_ID, WRITE, Acl
 from kwire.testing.state.authorizer import TOPIC as TOPIC_RESOURCE
-from tests.spark.exactly_once_world import TOPIC, Worker, kill
+from tests.spark.exactly_once.query_world import TOPIC, Worker, kill
 
 RELEASES = pytest.mark.parametrize("broker", ["3.9.2", "4.4.0"], indirect=True)
 QUERY, RUN, LATER, LAST = (str(uuid.UUID(int=number)) for number in range(1, 5))

@@ -1,6 +1,7 @@
-"""Writes exactly once while Spark runs a task twice: a batch write, or a stream; on a Spark with two hosts.
+r"""Writes exactly once while Spark runs a task twice: a batch write, or a stream; on a Spark with two hosts.
 
-    python -m tests.spark.speculation_program '{"master": "spark://...", "servers": "...", "loser": "first", ...}'
+    python -m tests.spark.exactly_once.speculation_program \
+        '{"master": "spark://...", "servers": "...", "loser": "first", ...}'
 
 Both attempts of the first task of each batch write rows. `loser` says what becomes of the two: the first one, or the
 second one, waits until Spark kills it, or the first one goes on just when the second one has no more rows ("neither").

@@ -14,7 +14,7 @@ import pytest
 from kwire import Admin, Consumer, Producer
 from tests.brokers import Cluster
 from tests.brokers.spark_jars import OLDEST_SPARK, spark_is
-from tests.spark.standalone import Standalone
+from tests.spark.exactly_once.standalone import Standalone
 from tests.thorough import SOAK, THOROUGH
 
 PARTITIONS = 4
@@ -59,7 +59,7 @@ def test_two_attempts_write_at_once(
 
 def run(given: dict[str, str]) -> str:
     """What the program says, with its errors."""
-    command = [sys.executable, "-m", "tests.spark.speculation_program", json.dumps(given)]
+    command = [sys.executable, "-m", "tests.spark.exactly_once.speculation_program", json.dumps(given)]
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_WITHIN_S, check=False
     )

@@ -10,7 +10,7 @@ from kwire import Admin
 from kwire.spark.exactly_once import commit as exactly_once_commit
 from kwire.spark.exactly_once import task as exactly_once_task
 from tests.brokers import Cluster
-from tests.spark.exactly_once_world import EmbeddedQueryWorld, QueryWorld
+from tests.spark.exactly_once.query_world import EmbeddedQueryWorld, QueryWorld
 from tests.thorough import SOAK, THOROUGH, seeds
 
 SEEDS = seeds(400 if SOAK else 15 if THOROUGH else 5)

@@ -23,7 +23,7 @@ from kwire.spark.exactly_once.decisions import ExactlyOnceError, Job
 from kwire.spark.exactly_once.names import WorkerNames
 from kwire.spark.exactly_once.task import Prepared
 from kwire.testing import Broker
-from tests.spark.exactly_once_world import TOPIC, Killed, Worker, committer_of, kill
+from tests.spark.exactly_once.query_world import TOPIC, Killed, Worker, committer_of, kill
 
 SCOPE = "p-batch"
 _WITHIN_S = 120.0

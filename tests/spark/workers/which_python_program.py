@@ -1,6 +1,6 @@
 """Tells in which Python the tasks of a read run, and what is said of it; for a session that its environment configures.
 
-python -m tests.spark.which_python_program SERVERS TOPIC
+python -m tests.spark.workers.which_python_program SERVERS TOPIC
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def runner(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def read(spark: SparkSession, servers: str, topic: str) -> str:
     source = spark.read.format("kwire").option("kafka.bootstrap.servers", servers).option("subscribe", topic)
-    source = source.option("decoder", "tests.spark.which_python_program:runner").option(
+    source = source.option("decoder", "tests.spark.workers.which_python_program:runner").option(
         "decoder.schema", "runner STRING"
     )
     return str(source.option("columns", "runner").load().head()[0])

@@ -22,9 +22,9 @@ from kwire.spark.options.write import parse_write_options
 from kwire.spark.workers.clients import close_idle_clients
 from kwire.testing import Broker
 from tests.brokers import Cluster
-from tests.spark.batch_writes_world import SCOPE, WritesWorld
-from tests.spark.exactly_once_world import TOPIC, Killed, Worker, committer_of, kill
-from tests.spark.test_exactly_once_writers import batches, committed, copied, options
+from tests.spark.exactly_once.batch_writes_world import SCOPE, WritesWorld
+from tests.spark.exactly_once.query_world import TOPIC, Killed, Worker, committer_of, kill
+from tests.spark.exactly_once.test_writers import batches, committed, copied, options
 from tests.thorough import SOAK, THOROUGH, seeds
 
 SEEDS = seeds(400 if SOAK else 40 if THOROUGH else 8)

@@ -10,7 +10,7 @@ import pytest
 
 from kwire.errors import KafkaError
 from kwire.spark.exactly_once.decisions import Job
-from tests.spark.exactly_once_world import STEPS, EmbeddedQueryWorld, Killed
+from tests.spark.exactly_once.query_world import STEPS, EmbeddedQueryWorld, Killed
 from tests.thorough import SOAK, THOROUGH
 
 PLACES = ["tasks", *STEPS, "commit log"]

@@ -1,6 +1,6 @@
 """A query that copies a topic exactly once, as a process of its own: to be killed, and started again.
 
-python -m tests.spark.exactly_once_program SERVERS SOURCE TARGET CHECKPOINT
+python -m tests.spark.exactly_once.query_program SERVERS SOURCE TARGET CHECKPOINT
 """
 
 from __future__ import annotations

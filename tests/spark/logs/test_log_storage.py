@@ -16,7 +16,7 @@ from kwire.spark.logs.storage import ArrowStorage, storage_of, storages_of
 from kwire.spark.logs.task import read_log_task
 from kwire.spark.options.log import parse_log_options
 from tests.log_files.written import STORAGE, batch, write_segment
-from tests.spark.object_store import object_store
+from tests.spark.logs.object_store import object_store
 
 
 @pytest.fixture

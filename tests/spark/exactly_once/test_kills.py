@@ -41,7 +41,15 @@ class Life:
     """One start of the program, in a session of its own: the driver's Python, the JVM, and its Python workers."""
 
     def __init__(self, servers: str, source: str, target: str, checkpoint: Path) -> None:
-        command = [sys.executable, "-m", "tests.spark.exactly_once_program", servers, source, target, str(checkpoint)]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.spark.exactly_once.query_program",
+            servers,
+            source,
+            target,
+            str(checkpoint),
+        ]
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,

@@ -27,7 +27,7 @@ from kwire.spark.reading.columns import ColumnBatches
 from tests.bad_http_server import DRIPPING, Script, bad_server, says_nothing
 from tests.certificates import Authority
 from tests.reference.primitives import uvarint, zigzag
-from tests.spark.schema_registry_server import RegistryServer, serving
+from tests.spark.decoding.schema_registry_server import RegistryServer, serving
 
 ORDER = {
     "type": "record",

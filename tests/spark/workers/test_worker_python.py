@@ -15,7 +15,7 @@ from kwire.spark import KwireDataSource, KwireLogDataSource
 from kwire.spark.source_checks import tell_which_python
 from kwire.testing import Broker
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("kind", [pyspark_kwire.DefaultSource, pyspark_kwire_log.DefaultSource])
@@ -67,7 +67,7 @@ def test_a_source_that_is_found_runs_in_the_drivers_python(tmp_path: Path) -> No
     own |= {"PYSPARK_DRIVER_PYTHON": str(tmp_path / "driver"), "PYSPARK_PYTHON": "./environment"}
     with Broker(topics=["t"]) as broker:
         broker.append("t", [b"1"])
-        command = [sys.executable, "-m", "tests.spark.which_python_program", broker.bootstrap_servers, "t"]
+        command = [sys.executable, "-m", "tests.spark.workers.which_python_program", broker.bootstrap_servers, "t"]
         done = subprocess.run(
             command, env=os.environ | own, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
         )
