@@ -94,7 +94,7 @@ test-quick: build  ## the tests that need no Java
 .PHONY: test-brokers
 test-brokers: build java kerberos  ## exchange with every Kafka release of the matrix, 0.8.0 to 4.4.0
 	@scripts/with-progress "Apache Kafka, every release, once, into $(KWIRE_CACHE)" $(RESOLVE) all
-	@$(PY) -m pytest --nightly -m "kafka or kafka_all" tests/brokers tests/testing/test_like_kafka.py $(PYTEST_ARGS)
+	@$(PY) -m pytest --nightly -m "kafka or kafka_all" tests/brokers tests/testing/like_kafka/test_like_kafka.py $(PYTEST_ARGS)
 
 .PHONY: test-spark
 test-spark: build java  ## the tests of the Spark source with PySpark 4.0, 4.1, 4.2 and 4.3 (SPARK_VERSIONS="4.0 4.2")

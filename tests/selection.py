@@ -26,7 +26,7 @@ EVERY_PUSH = (
     "tests/clients/test_consumer_kafka.py::*[[]4.4.0*",
     "tests/clients/test_transactions_kafka.py::*[[]4.4.0*",
     # The embedded broker answers as that release does.
-    "tests/testing/test_like_kafka.py::*[[]4.4.0*",
+    "tests/testing/like_kafka/test_like_kafka.py::*[[]4.4.0*",
     # A batch read, a stream and a write of each kind, their registration, and decoders, in one Spark session.
     "tests/spark/test_registration.py::*",
     "tests/spark/reading/test_read.py::*",

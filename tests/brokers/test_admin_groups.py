@@ -15,7 +15,7 @@ from kwire.admin import MemberToRemove
 from tests.brokers import Cluster
 from tests.brokers.peers.group_command import SHARE, STREAMS, groups_of_command, rows_of_command
 from tests.brokers.peers.peer import WITHIN_S
-from tests.testing.java_tools import CountWords
+from tests.testing.peers.java_tools import CountWords
 
 RELEASES = ["4.4.0", "3.9.2", "2.8.2", "1.1.1", "0.10.2.2"]
 RECORDS = 10

@@ -11,7 +11,7 @@ import pytest
 from kwire import Admin, errors
 from tests.brokers import Cluster
 from tests.brokers.peers.peer import WITHIN_S
-from tests.testing import java_tools
+from tests.testing.peers import java_tools
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 ClusterOf = Callable[[str], Cluster]

@@ -14,7 +14,7 @@ from kwire import Admin, TopicPartition, errors
 from kwire.admin import TopicPartitionReplica
 from tests.brokers import Cluster
 from tests.brokers.peers.peer import WITHIN_S
-from tests.testing import java_tools
+from tests.testing.peers import java_tools
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 T0 = TopicPartition("t", 0)

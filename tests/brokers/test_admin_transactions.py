@@ -10,7 +10,7 @@ import pytest
 
 from kwire import Admin, Producer, TopicPartition, errors
 from tests.brokers import Cluster
-from tests.testing import java_tools
+from tests.testing.peers import java_tools
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 ClusterOf = Callable[[str], Cluster]

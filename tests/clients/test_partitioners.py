@@ -1,6 +1,7 @@
 """Where a producer puts its records, key by key, beside the producers that its users come from.
 
-librdkafka and kafka-python run as themselves on the embedded broker; Java in `tests/testing/test_java_partitioners.py`.
+librdkafka and kafka-python run as themselves on the embedded broker; Java in
+`tests/testing/peers/test_java_partitioners.py`.
 """
 
 from __future__ import annotations

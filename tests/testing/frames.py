@@ -26,8 +26,8 @@ from kwire.protocol import (
     UpdateFeaturesRequest,
     WriteTxnMarkersRequest,
 )
-from tests.testing import admin_questions
-from tests.testing.groups import group_requests
+from tests.testing.groups.requests import group_requests
+from tests.testing.like_kafka import admin_questions
 from tests.testing.wire import fetch, produce
 
 

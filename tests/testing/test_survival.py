@@ -37,9 +37,9 @@ from kwire.testing.serving.apis import Answer
 from kwire.testing.settings.properties import BrokerProperties
 from tests.drivers.waiting import until
 from tests.testing.client import Client
-from tests.testing.groups import commit, join, sync
+from tests.testing.groups.requests import commit, join, sync
 from tests.testing.in_process import WALL_CLOCK_MS, InProcess
-from tests.testing.transactions import add_request, produce_request
+from tests.testing.state.transaction_requests import add_request, produce_request
 from tests.testing.wire import fetch, produce, values
 from tests.timing import PATIENT
 

@@ -17,7 +17,7 @@ import pytest
 import kwire
 from kwire.errors import CommitFailedError, TransactionError
 from tests.brokers import Cluster
-from tests.testing.java_tools import LateMember
+from tests.testing.peers.java_tools import LateMember
 
 pytestmark = [pytest.mark.needs("transactions"), pytest.mark.timeout(240)]
 
