@@ -42,6 +42,7 @@ NIGHTLY: dict[str, tuple[str, ...]] = {
     "fronts/": _CLIENTS,
     "aio/": ("tests/brokers/security/test_every_listener.py", *_TRANSACTIONS),
     "cli/": ("tests/brokers/test_shell.py",),
+    "registry/": ("tests/spark",),
     "spark/": ("tests/spark",),
     "testing/": ("tests/testing",),
 }

@@ -13,14 +13,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 def http_server(
     answer: Callable[[BaseHTTPRequestHandler], None], context: ssl.SSLContext | None = None
 ) -> Iterator[str]:
-    """Calls `answer` for each GET and POST, on a thread of its own; yields the URL, https where there is a context."""
+    """Calls `answer` for each request, on a thread of its own; yields the URL, https where there is a context."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             answer(self)
 
-        def do_POST(self) -> None:
-            answer(self)
+        do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 - the library's names
 
         def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the library's name
             pass

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kwire import partitioners as partitioners
     from kwire import protocol as protocol
     from kwire import records as records
+    from kwire import registry as registry
     from kwire import spark as spark
     from kwire import testing as testing
     from kwire.admin import Admin as Admin
@@ -79,7 +80,18 @@ if not TYPE_CHECKING:
         "TopicPartition": "kwire.engine.common.addresses",
     }
     _MODULES = frozenset(
-        {"aio", "compression", "errors", "legacy", "partitioners", "protocol", "records", "spark", "testing"}
+        {
+            "aio",
+            "compression",
+            "errors",
+            "legacy",
+            "partitioners",
+            "protocol",
+            "records",
+            "registry",
+            "spark",
+            "testing",
+        }
     )
 
     def __getattr__(name: str) -> Any:

@@ -120,7 +120,8 @@ def exchange(request: Request, context: ssl.SSLContext, limits: Limits, redirect
     """Sends the request and returns the answer, whatever its status.
 
     Raises TransientError for what may go better at the next try, the limits too, and ssl.SSLError for an endpoint that
-    cannot be trusted or does not speak TLS. A context must be the caller's own: its sockets are made limited ones.
+    cannot be trusted or does not speak TLS. The context's sockets are from now on of a class that knows limits; those
+    made elsewhere have none.
     """
     context.sslsocket_class = _TlsSocket
     try:
@@ -230,24 +231,29 @@ class _TlsConnection(HTTPSConnection):
 
 
 class _Limited:
-    """What an _open_ socket of either kind does within its limits."""
+    """What an _open_ socket of either kind does within its limits, if it has any."""
 
-    limits: Limits
+    limits: Limits | None = None
 
     def recv_into(self: Any, *arguments: Any) -> int:
-        self.settimeout(self.limits.seconds_left())
+        limits = self.limits
+        if limits is not None:
+            self.settimeout(limits.seconds_left())
         received: int = self._unlimited.recv_into(self, *arguments)
-        self.limits.count(received)
+        if limits is not None:
+            limits.count(received)
         return received
 
     def send(self: Any, *arguments: Any) -> int:
-        self.settimeout(self.limits.seconds_left())
+        if self.limits is not None:
+            self.settimeout(self.limits.seconds_left())
         sent: int = self._unlimited.send(self, *arguments)
         return sent
 
 
 class _PlainSocket(_Limited, socket.socket):
     _unlimited = socket.socket
+    limits: Limits
 
     @override
     def sendall(self, *arguments: Any) -> None:

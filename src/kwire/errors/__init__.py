@@ -29,6 +29,9 @@ attribute, not a text. Texts that name settings are a `Wording` (`wording.py`), 
     ├── TransactionAbortedError         a record that was not sent because its transaction was aborted
     ├── UnsupportedError (AttributeError)  a call of another client, or one that kwire does not have
     ├── DeliveryError (ExceptionGroup)  what a flush could not deliver
+    ├── RegistryError (.status .error_code)  a schema registry that does not answer as one, or refuses to
+    │   ├── UnknownSchemaError          an id, subject or version that the registry does not have
+    │   └── IncompatibleSchemaError     a schema that the subject's compatibility forbids
     └── BrokerError (.code .retriable)  an error code that a broker answered with
         └── ProducerFencedError         a newer producer has this transactional_id: this one can no longer be used
 """
@@ -62,6 +65,7 @@ __all__ = [
     "CorruptError",
     "DeliveryError",
     "FrameError",
+    "IncompatibleSchemaError",
     "InvalidLengthError",
     "KafkaError",
     "KafkaTimeoutError",
@@ -69,11 +73,13 @@ __all__ = [
     "LogTruncationError",
     "NoOffsetForPartitionError",
     "ProducerFencedError",
+    "RegistryError",
     "TransactionAbortedError",
     "TransactionError",
     "TransactionStateError",
     "TruncatedError",
     "UnknownCodecError",
+    "UnknownSchemaError",
     "UnknownTopicError",
     "UnknownVersionError",
     "UnsupportedError",
@@ -370,6 +376,36 @@ class DeliveryError(KafkaError, ExceptionGroup[Exception]):
 
     def derive(self, excs: Any) -> DeliveryError:  # type: ignore[override]
         return DeliveryError(self.message, excs)
+
+
+class RegistryError(KafkaError):
+    """A schema registry that does not answer as one within the time, or refuses to.
+
+    `status` is that of HTTP, `error_code` the registry's own; None where there was no such answer.
+    """
+
+    def __init__(self, message: str = "", *, status: int | None = None, error_code: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.error_code = error_code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _registry_error, (type(self), self.message, self.status, self.error_code)
+
+
+def _registry_error(
+    kind: type[RegistryError], message: str, status: int | None, error_code: int | None
+) -> RegistryError:
+    return kind(message, status=status, error_code=error_code)
+
+
+class UnknownSchemaError(RegistryError):
+    """An id, subject or version that the registry does not have, or not as a schema of the kind asked for."""
+
+
+class IncompatibleSchemaError(RegistryError):
+    """A schema that the registry does not take, since the compatibility of its subject forbids it."""
 
 
 class BrokerError(KafkaError):

@@ -8,26 +8,22 @@ import ssl
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kwire import records
-from kwire.drivers import http_exchange
-from kwire.errors import ConfigError
-from kwire.spark.decoding import registry_client, schema_registry
+from kwire.errors import ConfigError, RegistryError
+from kwire.spark.decoding import schema_registry
 from kwire.spark.decoding.contract import DecodeError
 from kwire.spark.decoding.decoding import Decoding
 from kwire.spark.decoding.options import parse_decoding
-from kwire.spark.decoding.registry_errors import RegistryError
-from kwire.spark.decoding.schema_registry import Registry, parse_registry
+from kwire.spark.decoding.schema_registry import SchemaSource, parse_registry
 from kwire.spark.options.given import GivenOptions
 from kwire.spark.reading.columns import ColumnBatches
-from tests.bad_http_server import DRIPPING, Script, bad_server, says_nothing
 from tests.certificates import Authority
 from tests.reference.primitives import uvarint, zigzag
-from tests.spark.decoding.schema_registry_server import RegistryServer, serving
+from tests.registry.server import RegistryServer, serving
 
 ORDER = {
     "type": "record",
@@ -64,9 +60,8 @@ def rows(how: Decoding, values: list[bytes | None], columns: tuple[str, ...] = (
 
 
 @pytest.fixture(autouse=True)
-def nothing_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema_registry, "_FETCHED", {})
-    monkeypatch.setattr(registry_client, "_FIRST_WAIT_S", 0.001)
+def nothing_fetched() -> None:
+    schema_registry._client.cache_clear()
 
 
 @pytest.fixture
@@ -219,19 +214,13 @@ def test_a_schema_that_refers_to_others(registry: RegistryServer) -> None:
     below = {"schema": json.dumps(money), "references": [{"name": "shop.Cents", "subject": "cents", "version": 1}]}
     registry.answers["/subjects/money/versions/3"] = (200, below)
     registry.answers["/subjects/cents/versions/1"] = (200, {"schema": json.dumps(cents)})
-    registry.answers["/subjects/bills/versions/latest"] = (200, {"schema": json.dumps(top), "references": refers})
+    registry.answers["/subjects/bills/versions/latest"] = (
+        200,
+        {"id": 9, "schema": json.dumps(top), "references": refers},
+    )
     options = {"decoder.registry.subject": "bills", "decoder.registry": registry.url, "decoder": "avro"}
     how = pickle.loads(pickle.dumps(parse_decoding(GivenOptions(options))))
     assert rows(how, [framed(9, b"ab")], ("total",)) == [{"total": {"cents": b"ab"}}]
-
-
-def test_references_without_end(registry: RegistryServer) -> None:
-    for version in range(500):
-        below = {"schema": '"int"', "references": [{"name": "x", "subject": "x", "version": version + 1}]}
-        registry.answers[f"/subjects/x/versions/{version}"] = (200, below)
-    registry.add(1, "int", references=[{"name": "x", "subject": "x", "version": 0}])
-    with pytest.raises(RegistryError, match="refers to more than 200 schemas"):
-        Registry(registry.url).by_id(1)
 
 
 @pytest.mark.parametrize(
@@ -252,117 +241,6 @@ def test_an_id_without_a_schema_that_fits_is_a_fault_of_its_rows(
     assert rows(decoding(**options, mode="drop"), [framed(7, b""), framed(1, long(4))]) == [{"id": 4, "note": None}]
     with pytest.raises(DecodeError, match=said):
         rows(decoding(**options), [framed(7, b"")])
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ((401, {"message": "Unauthorized"}), "schema 7 cannot be fetched from .*: HTTP status 401: Unauthorized"),
-        ((500, {"message": "no leader"}), "schema 7 cannot be fetched from .*: HTTP status 500: no leader"),
-        ((200, b"<html>"), "the answer of .* is not a JSON object: is it a schema registry?"),
-        ((200, b"[" * 100_000), "the answer of .* is not a JSON object"),
-        ((200, {}), "the answer of .* has no schema"),
-        ((200, {"schema": "1", "references": [1]}), "has a reference without subject and version"),
-        ((200, b" " * (9 << 20)), "its answer is longer than"),
-        ((404, b"not JSON"), "schema 7 is not in the registry"),
-    ],
-)
-def test_a_registry_that_fails_ends_the_task(registry: RegistryServer, answer: Any, said: str) -> None:
-    registry.answers["/schemas/ids/7"] = answer
-    with pytest.raises(RegistryError, match=said):
-        Registry(registry.url).by_id(7)
-
-
-def test_a_registry_that_fails_for_a_moment(registry: RegistryServer) -> None:
-    registry.add(7, OLD)
-    registry.answers["/schemas/ids/7"] = [(503, {}), (503, {}), registry.answers["/schemas/ids/7"]]
-    assert json.loads(Registry(registry.url).by_id(7).text) == OLD
-
-
-def test_a_slow_registry(registry: RegistryServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_exchange, "time", SimpleNamespace(monotonic=lambda: float("inf")))
-    registry.add(7, OLD)
-    with pytest.raises(RegistryError, match="its answer takes too long"):
-        Registry(registry.url).by_id(7)
-
-
-@pytest.mark.parametrize("script", DRIPPING, ids=lambda script: script.__name__)
-def test_a_registry_that_drips_is_given_up_in_time(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry_client, "REQUEST_TIMEOUT_S", 0.3)
-    with bad_server(script) as server:
-        with pytest.raises(RegistryError, match=f"schema 7 cannot be fetched from {server.url}: its answer takes too"):
-            Registry(server.url).by_id(7)
-        assert server.connections == 3
-
-
-def test_a_schema_has_one_limit_of_time_with_all_that_it_refers_to(
-    registry: RegistryServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(registry_client, "SCHEMA_TIMEOUT_S", 1.0)
-    registry.pause_s = 0.1
-    references = [{"name": "x", "subject": "x", "version": version} for version in range(1, 190)]
-    registry.add(1, "int", references=references)
-    for version in range(1, 190):
-        registry.answers[f"/subjects/x/versions/{version}"] = (200, {"schema": '"int"'})
-    with pytest.raises(RegistryError, match="its answer takes too long"):
-        Registry(registry.url).by_id(1)
-    assert len(registry.requests) < 20
-
-
-def test_a_schema_has_one_limit_of_size_with_all_that_it_refers_to(registry: RegistryServer) -> None:
-    references = [{"name": "x", "subject": "x", "version": version} for version in range(1, 190)]
-    registry.add(1, "int", references=references)
-    for version in range(1, 190):
-        registry.answers[f"/subjects/x/versions/{version}"] = (200, {"schema": '"int"' + " " * 1_000_000})
-    with pytest.raises(RegistryError, match="with its references more than"):
-        Registry(registry.url).by_id(1)
-    assert len(registry.requests) == 6
-
-
-@pytest.mark.parametrize(
-    "reference",
-    [
-        '{"subject": "x", "version": 1e999}',
-        '{"subject": "x", "version": -1e999}',
-        '{"subject": "x", "version": NaN}',
-        '{"subject": "x", "version": 1.5}',
-        '{"subject": "x", "version": true}',
-        '{"subject": "x", "version": -1}',
-        '{"subject": "x", "version": ' + "9" * 4000 + "}",
-        '{"subject": "x", "version": "' + "9" * 5000 + '"}',
-        '{"subject": "x", "version": {"a": 1}}',
-        '{"subject": "\\ud800", "version": 1}',
-        '{"subject": "", "version": 1}',
-        '{"subject": ' + "[" * 900 + "]" * 900 + ', "version": 1}',
-        "[]",
-        "null",
-    ],
-)
-def test_a_reference_that_cannot_be_one(registry: RegistryServer, reference: str) -> None:
-    answer = f'{{"schema": "\\"int\\"", "references": [{reference}]}}'.encode()
-    registry.answers["/schemas/ids/7"] = (200, answer)
-    with pytest.raises(RegistryError, match=r"has a reference without subject and version|is not a JSON object"):
-        Registry(registry.url).by_id(7)
-
-
-@pytest.mark.parametrize("kind", ["[" * 900 + "]" * 900, "1e999", "9" * 4000, '"\\ud800\\n"', "{}"])
-def test_a_kind_of_schema_that_cannot_be_one(registry: RegistryServer, kind: str) -> None:
-    registry.answers["/schemas/ids/7"] = (200, f'{{"schema": "1", "schemaType": {kind}}}'.encode())
-    with pytest.raises((RegistryError, ConfigError)) as caught:
-        Registry(registry.url).by_id(7).parse()
-    assert str(caught.value).isprintable()
-
-
-def test_schemas_that_are_kept_have_a_limit_of_size(registry: RegistryServer) -> None:
-    for id_ in range(1, 12):
-        registry.answers[f"/schemas/ids/{id_}"] = (200, {"schema": '"int"' + " " * 3_000_000})
-        Registry(registry.url).by_id(id_)
-    assert sum(each.size for each in schema_registry._FETCHED.values()) < 24_000_000
-
-
-def test_a_registry_that_is_not_there() -> None:
-    with pytest.raises(RegistryError, match=r"schema 7 cannot be fetched from http://127.0.0.1:1: .*refused"):
-        Registry("http://127.0.0.1:1").by_id(7)
 
 
 def test_bytes_that_are_no_values_do_not_ask_for_every_id(registry: RegistryServer) -> None:
@@ -397,14 +275,6 @@ def test_a_token_is_sent_and_shown_nowhere(registry: RegistryServer) -> None:
         found.format.registry.by_id(7)  # type: ignore[attr-defined]
     assert "s3cret" not in str(caught.value) + repr(found)
     assert {header for _, header in registry.requests} == {"Bearer s3cret-token"}
-
-
-def test_a_redirect_does_not_take_the_token_along(registry: RegistryServer) -> None:
-    with serving() as other:
-        other.add(7, OLD)
-        registry.answers["/schemas/ids/7"] = (302, f"{other.url}/schemas/ids/7".encode())
-        assert json.loads(parse_registry("r", registry.url, "", "", "", token="word").by_id(7).text) == OLD
-        assert other.requests == [("/schemas/ids/7", "")]
 
 
 def test_a_registry_that_asks_for_a_certificate(tmp_path: Path) -> None:
@@ -442,29 +312,6 @@ def test_an_error_does_not_show_a_password_in_a_url_that_is_none(url: str) -> No
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_redirect_does_not_take_the_password_along(registry: RegistryServer) -> None:
-    with serving() as other:
-        other.add(7, OLD)
-        registry.answers["/schemas/ids/7"] = (302, f"{other.url}/schemas/ids/7".encode())
-        assert json.loads(parse_registry("r", registry.url, "me", "password", "").by_id(7).text) == OLD
-        assert other.requests == [("/schemas/ids/7", "")]
-
-
-def test_a_redirect_to_a_file_is_refused(registry: RegistryServer) -> None:
-    registry.answers["/schemas/ids/7"] = (302, b"file:///etc/passwd")
-    with pytest.raises(RegistryError, match="HTTP status 302"):
-        Registry(registry.url).by_id(7)
-
-
-@pytest.mark.parametrize("scheme", ["ftp", "file", "gopher"])
-def test_a_redirect_leads_to_http_or_https_only(registry: RegistryServer, scheme: str) -> None:
-    with bad_server(says_nothing) as other:
-        registry.answers["/schemas/ids/7"] = (302, f"{scheme}://127.0.0.1:{other.port}/x".encode())
-        with pytest.raises(RegistryError, match="HTTP status 302"):
-            Registry(registry.url).by_id(7)
-        assert other.connections == 0
-
-
 def test_a_registry_url_that_is_none() -> None:
     with pytest.raises(ConfigError, match="expected the http"):
         parse_registry("decoder.registry", "http://[::1", "", "", "")
@@ -479,6 +326,6 @@ def test_tls_is_checked(tmp_path: Path) -> None:
     with serving(context) as server:
         server.add(7, OLD)
         with pytest.raises(RegistryError, match=r"CERTIFICATE_VERIFY_FAILED|certificate verify failed"):
-            Registry(server.url).by_id(7)
+            SchemaSource(server.url).by_id(7)
         trusting = parse_registry("decoder.registry", server.url, "", "", str(tmp_path / "ca.pem"))
         assert json.loads(trusting.by_id(7).text) == OLD

@@ -1,45 +1,29 @@
 """Schemas by their ids: from a registry with Confluent's HTTP interface, or from a folder of `<id>.avsc`.
 
-It blocks, within a limit of time for a schema with all that it refers to. A schema that an id stands for never changes:
-each process fetches it once. What is said to a registry is `registry_client.py`'s, which is imported when one is asked.
-Errors say the registry without what may be secret in its URL. No Arrow, no Spark.
+It blocks, within a limit of time for a schema, and for all that it refers to. Each process has one `kwire.registry`
+client for each registry, imported when one is asked, so it asks once for each id. Errors say the registry without what
+may be secret in its URL. No Arrow, no Spark.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Final
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit, urlunsplit
 
-from kwire.columns.avro_schema import AvroType, named_types, parse_avro_schema
 from kwire.engine.common.secret import Secret
-from kwire.errors import ConfigError
-from kwire.spark.decoding.registry_errors import RegistryError, UnknownSchemaError
+from kwire.errors import ConfigError, RegistryError, UnknownSchemaError
+from kwire.registry.avro_text import AvroText, avro_text
+
+if TYPE_CHECKING:
+    from kwire.registry import Registry, Schema
 
 
 @dataclass(frozen=True)
-class SchemaText:
-    """An Avro schema as its text, with those that it refers to, each before the ones that need it."""
-
-    text: str
-    references: tuple[str, ...] = ()
-
-    def parse(self) -> AvroType:
-        known: dict[str, AvroType] = {}
-        for reference in self.references:
-            known |= named_types(parse_avro_schema(reference, known))
-        return parse_avro_schema(self.text, known)
-
-    @property
-    def size(self) -> int:
-        """In characters, the references included."""
-        return len(self.text) + sum(map(len, self.references))
-
-
-@dataclass(frozen=True)
-class Registry:
+class SchemaSource:
     """Where schemas are: `url` of a registry, without user and password, or a folder's path."""
 
     url: str
@@ -54,39 +38,47 @@ class Registry:
     def is_folder(self) -> bool:
         return not self.url.startswith(("http://", "https://"))
 
-    def by_id(self, id_: int) -> SchemaText:
+    def by_id(self, id_: int) -> AvroText:
         """The schema of an id; UnknownSchemaError when there is none, RegistryError when that cannot be found out."""
-        known = _FETCHED.get((self, id_))
-        if known is None:
-            known = self._of_folder(id_) if self.is_folder else self._resolved(f"/schemas/ids/{id_}", f"schema {id_}")
-            if len(_FETCHED) >= _MAX_FETCHED or sum(each.size for each in list(_FETCHED.values())) > _MAX_CHARACTERS:
-                _FETCHED.clear()
-            _FETCHED[self, id_] = known
-        return known
+        if self.is_folder:
+            return self._of_folder(id_)
+        schema = _client(self).by_id(id_)
+        return self._resolved(schema, f"schema {id_}")
 
-    def latest(self, subject: str) -> SchemaText:
+    def latest(self, subject: str) -> AvroText:
         """The newest schema of a subject."""
-        return self._resolved(f"/subjects/{quote(subject, safe='')}/versions/latest", f"the subject {subject}")
+        schema = _client(self).latest(subject).schema
+        return self._resolved(schema, f"the subject {subject}")
 
-    def _of_folder(self, id_: int) -> SchemaText:
+    def _resolved(self, schema: Schema, what: str) -> AvroText:
+        return avro_text(schema, _client(self).resolve(schema, what=what), f"{what} of {self.url}")
+
+    def _of_folder(self, id_: int) -> AvroText:
         path = Path(self.url.removeprefix("file://").removeprefix("file:")) / f"{id_}.avsc"
         try:
-            return SchemaText(path.read_text(encoding="utf-8"))
+            return AvroText(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UnknownSchemaError(f"schema {id_} is not in the folder: there is no {path}") from None
         except (OSError, UnicodeDecodeError) as fault:
             raise RegistryError(f"schema {id_}: cannot read {path}: {fault}") from None
 
-    def _resolved(self, path: str, what: str) -> SchemaText:
-        from kwire.spark.decoding.registry_client import fetch_schema
 
-        return SchemaText(*fetch_schema(self, path, what))
+@lru_cache(maxsize=100)
+def _client(source: SchemaSource) -> Registry:
+    from kwire.registry import Registry
+
+    return Registry(
+        source.url,
+        username=source.user,
+        password=source.password.reveal(),
+        token=source.token.reveal() or None,
+        ssl_ca_location=source.ca_file or None,
+        ssl_certificate_location=source.cert_file or None,
+        ssl_key_location=source.key_file or None,
+    )
 
 
 _NO_URL: Final = "{}: expected the http:// or https:// URL of a registry, or a folder"
-_MAX_FETCHED: Final = 1000
-_MAX_CHARACTERS: Final = 16 << 20
-_FETCHED: Final[dict[tuple[Registry, int], SchemaText]] = {}
 
 
 def parse_registry(
@@ -99,14 +91,14 @@ def parse_registry(
     token: str = "",
     cert_file: str = "",
     key_file: str = "",
-) -> Registry:
+) -> SchemaSource:
     """The registry that options name; what stands before an @ in the URL is user and password, too."""
     if "://" not in text or text.startswith("file:"):
         folder = Path(text.removeprefix("file://").removeprefix("file:"))
         if not folder.is_dir():
             named = "such folder" if "@" in text else f"folder {folder}"
             raise ConfigError(f"{option}: there is no {named}; a registry's URL begins with http:// or https://")
-        return Registry(text)
+        return SchemaSource(text)
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -123,4 +115,4 @@ def parse_registry(
     user, password = user or unquote(parts.username or ""), password or unquote(parts.password or "")
     if token and (user or password):
         raise ConfigError(f"{option}.token and a user or password exclude each other")
-    return Registry(url, user, Secret(password), ca_file, Secret(token), cert_file, key_file)
+    return SchemaSource(url, user, Secret(password), ca_file, Secret(token), cert_file, key_file)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.types import StructType
 
-from kwire.errors import ConfigError
+from kwire.errors import ConfigError, UnknownSchemaError
+from kwire.registry.avro_text import AvroText
 from kwire.spark.decoding.contract import Decode, Fault
 from kwire.spark.decoding.ddl import parse_schema
 from kwire.spark.decoding.options import DecoderSettings
-from kwire.spark.decoding.registry_errors import UnknownSchemaError
-from kwire.spark.decoding.schema_registry import Registry, SchemaText, parse_registry
+from kwire.spark.decoding.schema_registry import SchemaSource, parse_registry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,10 +45,10 @@ class AvroFormat:
 
     schema: StructType
     inputs: tuple[str, ...]
-    reader: SchemaText
+    reader: AvroText
     column: str
-    writer: SchemaText | None = None
-    registry: Registry | None = None
+    writer: AvroText | None = None
+    registry: SchemaSource | None = None
     name: str = "avro"
 
     def open(self, fields: Sequence[str]) -> Decode:
@@ -80,7 +80,7 @@ class AvroFormat:
 class _Plans:
     """The plans of the ids met so far. An id without a schema that fits is refused, each time it comes."""
 
-    def __init__(self, registry: Registry, reader: AvroReader) -> None:
+    def __init__(self, registry: SchemaSource, reader: AvroReader) -> None:
         self._registry = registry
         self._reader = reader
         self._plans: dict[int, AvroPlan] = {}
@@ -140,7 +140,7 @@ def parse(settings: DecoderSettings) -> AvroFormat:
     return AvroFormat(schema, (settings.column,), text, settings.column, writer, registry)
 
 
-def _registry(settings: DecoderSettings) -> Registry | None:
+def _registry(settings: DecoderSettings) -> SchemaSource | None:
     where = settings.text("registry")
     if not where:
         for suffix in _SUFFIXES:
@@ -153,7 +153,7 @@ def _registry(settings: DecoderSettings) -> Registry | None:
     return parse_registry(option, where, user, password, ca, token=token, cert_file=cert, key_file=key)
 
 
-def _reader_text(settings: DecoderSettings, registry: Registry | None) -> SchemaText:
+def _reader_text(settings: DecoderSettings, registry: SchemaSource | None) -> AvroText:
     subject = settings.text("registry.subject")
     if settings.text("schema") or not subject or registry is None:
         return _schema_text(settings, "schema")
@@ -162,13 +162,13 @@ def _reader_text(settings: DecoderSettings, registry: Registry | None) -> Schema
     return registry.latest(subject)
 
 
-def _schema_text(settings: DecoderSettings, suffix: str) -> SchemaText:
+def _schema_text(settings: DecoderSettings, suffix: str) -> AvroText:
     what = "an Avro schema as JSON, or the path of a file with one"
     if suffix == "schema" and settings.text("registry"):
         what += f"; or {settings.option('registry.subject')}"
     content = settings.content(suffix, what)
     try:
-        return SchemaText(content.decode())
+        return AvroText(content.decode())
     except UnicodeDecodeError:
         raise ConfigError(f"{settings.option(suffix)}: the file is not UTF-8 text") from None
 
