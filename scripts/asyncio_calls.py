@@ -31,6 +31,7 @@ PAIRS = {
     "admin.py": "aio/admin.py",
     "consumer.py": "aio/consumer.py",
     "producer.py": "aio/producer.py",
+    "registry/client.py": "aio/registry.py",
     "share_consumer.py": "aio/share_consumer.py",
 }
 """The clients for threads, and those for asyncio: a class of the same name in each."""

@@ -13,6 +13,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.records import ConsumerRecords
 
 if TYPE_CHECKING:
+    from kwire.aio.registry import Registry as Registry
     from kwire.aio.share_consumer import ShareConsumer as ShareConsumer
 
 __all__ = [
@@ -23,16 +24,19 @@ __all__ = [
     "Delivery",
     "Producer",
     "RecordMetadata",
+    "Registry",
     "ShareConsumer",
     "TopicPartition",
 ]
 
 if not TYPE_CHECKING:
+    _HOMES = {"Registry": "kwire.aio.registry", "ShareConsumer": "kwire.aio.share_consumer"}
 
     def __getattr__(name: str) -> Any:
-        if name == "ShareConsumer":
-            from kwire.aio.share_consumer import ShareConsumer
+        from importlib import import_module
 
-            globals()[name] = ShareConsumer
-            return ShareConsumer
+        if name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+            globals()[name] = value
+            return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
