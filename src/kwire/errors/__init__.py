@@ -32,6 +32,7 @@ attribute, not a text. Texts that name settings are a `Wording` (`wording.py`), 
     ├── RegistryError (.status .error_code)  a schema registry that does not answer as one, or refuses to
     │   ├── UnknownSchemaError          an id, subject or version that the registry does not have
     │   └── IncompatibleSchemaError     a schema that the subject's compatibility forbids
+    ├── SerializationError (.topic .field .raw …)  a key or value that cannot be written, or read
     └── BrokerError (.code .retriable)  an error code that a broker answered with
         └── ProducerFencedError         a newer producer has this transactional_id: this one can no longer be used
 """
@@ -74,6 +75,7 @@ __all__ = [
     "NoOffsetForPartitionError",
     "ProducerFencedError",
     "RegistryError",
+    "SerializationError",
     "TransactionAbortedError",
     "TransactionError",
     "TransactionStateError",
@@ -406,6 +408,45 @@ class UnknownSchemaError(RegistryError):
 
 class IncompatibleSchemaError(RegistryError):
     """A schema that the registry does not take, since the compatibility of its subject forbids it."""
+
+
+class SerializationError(KafkaError):
+    """A key or value that a serializer cannot write, or a deserializer cannot read.
+
+    `topic`, and `field`, "key" or "value". Of a record that was read also `partition`, `offset`, the bytes, `raw`, and
+    `seek_to`, the offset after it. What is not known is None.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        topic: str | None = None,
+        partition: int | None = None,
+        offset: int | None = None,
+        field: str | None = None,
+        raw: bytes | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.field = field
+        self.raw = raw
+
+    @property
+    def seek_to(self) -> int | None:
+        return None if self.offset is None else self.offset + 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _serialization_error, (type(self), self.message, vars(self))
+
+
+def _serialization_error(kind: type[SerializationError], message: str, place: Mapping[str, Any]) -> SerializationError:
+    made = kind(message)
+    vars(made).update(place)
+    return made
 
 
 class BrokerError(KafkaError):
