@@ -24,6 +24,8 @@ T = TypeVar("T")
 class LoopDoor:
     """The flows of one Registry that tasks run; those of one key one at a time on each event loop."""
 
+    blocks = False
+
     def __init__(self) -> None:
         self._running: dict[tuple[asyncio.AbstractEventLoop, Hashable], asyncio.Future[Any]] = {}
 
@@ -79,6 +81,8 @@ class LoopDoor:
 class Registry(RegistryFront):
     """A schema registry with Confluent's HTTP interface, on an event loop: as `kwire.registry.Registry`, with calls to
     be awaited."""
+
+    _door: LoopDoor
 
     @hiding_arguments
     def __init__(

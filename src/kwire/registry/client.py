@@ -34,6 +34,8 @@ class Registry(RegistryFront):
     IncompatibleSchemaError; ConfigError for arguments.
     """
 
+    _door: ThreadDoor
+
     @hiding_arguments
     def __init__(
         self,

@@ -16,6 +16,8 @@ T = TypeVar("T")
 class ThreadDoor:
     """The flows of one Registry that threads run; those of one key one at a time."""
 
+    blocks = True
+
     def __init__(self) -> None:
         self._running: dict[tuple[int, Hashable], Future[Any]] = {}
         """By process, too: the threads that run them are not in a forked one."""

@@ -27,11 +27,14 @@ from kwire.registry.settings import RegistrySettings
 T = TypeVar("T")
 
 MAX_REFERENCES: Final = 200
+SERIALIZED: Final = "?format=serialized"
 SCHEMA_TYPES: Final = ("AVRO", "PROTOBUF", "JSON")
 
 
 class RegistryFront:
     """The base of the registries for threads and for asyncio."""
+
+    _door: Any
 
     def _open(self, settings: RegistrySettings) -> None:
         self.settings = settings
@@ -47,13 +50,18 @@ class RegistryFront:
 
     # -- schemas ----------------------------------------------------------------------------------------------------
 
-    def _by_id(self, id_: int) -> Flow[Schema]:
+    def _by_id(self, id_: int, query: str = "") -> Flow[Schema]:
         if type(id_) is not int:
             raise ConfigError(f"id={id_!r}: expected an int")
-        return self._kept(f"/schemas/ids/{id_}", f"schema {id_}")
+        return self._kept(f"/schemas/ids/{id_}{query}", f"schema {id_}")
 
-    def _by_guid(self, guid: str) -> Flow[Schema]:
-        return self._kept(f"/schemas/guids/{quote(guid, safe='')}", f"schema {guid}")
+    def _by_guid(self, guid: str, query: str = "") -> Flow[Schema]:
+        return self._kept(f"/schemas/guids/{quote(guid, safe='')}{query}", f"schema {guid}")
+
+    def _of_frame(self, id_: int | str, *, serialized: bool) -> Flow[Schema]:
+        """The schema that a value names; of Protobuf as the descriptor in base64, if asked for `serialized`."""
+        query = SERIALIZED if serialized else ""
+        return self._by_id(id_, query) if isinstance(id_, int) else self._by_guid(id_, query)
 
     def _kept(self, path: str, what: str) -> Flow[Schema]:
         """A schema that is the same for ever."""
@@ -70,10 +78,10 @@ class RegistryFront:
         self._schemas.put(path, schema, len(schema.text))
         return schema
 
-    def _resolved(self, schema: Schema, what: str) -> Flow[dict[SchemaReference, Schema]]:
+    def _resolved(self, schema: Schema, what: str, *, serialized: bool = False) -> Flow[dict[SchemaReference, Schema]]:
         """What a schema refers to, and what that refers to: each before the ones that need it."""
         found: dict[SchemaReference, Schema] = {}
-        asking = Asking(self._site, what)
+        asking = Asking(self._site, what, SERIALIZED if serialized else "")
         asking.characters = len(schema.text)
         yield from self._resolve(schema, asking, found)
         return found
@@ -96,7 +104,7 @@ class RegistryFront:
 
     def _referenced(self, reference: SchemaReference, asking: Asking) -> Flow[Schema]:
         shown = f"version {reference.version} of {quoted(reference.subject)}"
-        path = f"/subjects/{quote(reference.subject, safe='')}/versions/{reference.version}"
+        path = f"/subjects/{quote(reference.subject, safe='')}/versions/{reference.version}{asking.query}"
         known: Schema | None = self._schemas.get(path)
         if known is None:
             answer = yield from self._ask(dict, Ask(path, shown), asking)

@@ -63,8 +63,9 @@ class Site:
 class Asking:
     """The requests of one call, which all end by the same time."""
 
-    def __init__(self, site: Site, what: str) -> None:
+    def __init__(self, site: Site, what: str, query: str = "") -> None:
         self.what = what
+        self.query = query
         self.references = 0
         self.characters = 0
         self._site = site

@@ -1,0 +1,417 @@
+"""Values by the schemas of a registry: what the serializers write is what Confluent's write, and each reads the
+other's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import schema_registry as confluent
+from confluent_kafka.schema_registry import avro as confluent_avro
+from confluent_kafka.schema_registry import json_schema as confluent_json
+from confluent_kafka.schema_registry import protobuf as confluent_protobuf
+from confluent_kafka.serialization import MessageField
+from confluent_kafka.serialization import SerializationContext as ConfluentContext
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
+
+from kwire import aio
+from kwire.errors import ConfigError, SerializationError, UnknownSchemaError
+from kwire.registry import (
+    AvroDeserializer,
+    AvroSerializer,
+    JsonSchemaDeserializer,
+    JsonSchemaSerializer,
+    ProtobufDeserializer,
+    ProtobufSerializer,
+    Registry,
+    Schema,
+    SchemaReference,
+    SerializationContext,
+)
+from tests.each import each
+from tests.registry.server import RegistryServer
+
+USER = """
+  {"type": "record", "name": "User", "namespace": "shop", "fields": [
+    {"name": "name", "type": "string"}, {"name": "age", "type": ["null", "int"], "default": null}]}
+"""
+PERSON = json.dumps(
+    {"title": "Person", "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+)
+
+
+@pytest.fixture
+def registry(server: RegistryServer) -> Registry:
+    return Registry(server.url, retry_backoff_ms=1)
+
+
+@pytest.fixture
+def theirs(server: RegistryServer) -> confluent.SchemaRegistryClient:
+    return confluent.SchemaRegistryClient({"url": server.url})
+
+
+def context(topic: str = "t", field: str = "value") -> SerializationContext:
+    return SerializationContext(topic, field, [])
+
+
+def messages() -> dict[str, Any]:
+    """Classes as protoc makes them: `Line` in a file of its own, `Order` with two messages in it, and a well-known
+    type."""
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(timestamp_pb2.DESCRIPTOR.serialized_pb)
+    line = descriptor_pb2.FileDescriptorProto(name="lines/line.proto", package="shop", syntax="proto3")
+    field = line.message_type.add(name="Line").field.add(name="sku", number=1, type=9, label=1)
+    order = descriptor_pb2.FileDescriptorProto(name="order.proto", package="shop", syntax="proto3")
+    order.dependency.extend(["lines/line.proto", "google/protobuf/timestamp.proto"])
+    order.message_type.add(name="First").field.add(name="id", number=1, type=3, label=1)
+    made = order.message_type.add(name="Order")
+    made.field.add(name="id", number=1, type=3, label=1)
+    made.field.add(name="lines", number=2, type=11, label=3, type_name=".shop.Line")
+    made.field.add(name="at", number=3, type=11, label=1, type_name=".google.protobuf.Timestamp")
+    made.nested_type.add(name="Zero").field.add(name="x", number=1, type=5, label=1)
+    inner = made.nested_type.add(name="Inner")
+    inner.field.add(name="x", number=1, type=5, label=1)
+    assert field.name == "sku"
+    for file in (line, order):
+        pool.AddSerializedFile(file.SerializeToString())
+    names = ("First", "Order", "Order.Zero", "Order.Inner")
+    return {n: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"shop.{n}")) for n in names}
+
+
+CLASSES = messages()
+
+
+def an_order() -> Any:
+    made = CLASSES["Order"](id=7)
+    made.lines.add(sku="a")
+    made.at.seconds = 5
+    return made
+
+
+# --- the same bytes, and each reads the other's ---
+
+
+@each("field", ["key", "value"])
+@each("framing", ["prefix", "header"])
+def test_avro_is_written_and_read_as_confluents(server: RegistryServer, field: str, framing: str) -> None:
+    value = {"name": "Ada", "age": 36}
+    ours = AvroSerializer(Registry(server.url), USER, framing=framing)  # type: ignore[arg-type]
+    client = confluent.SchemaRegistryClient({"url": server.url})
+    settings = {} if framing == "prefix" else {"schema.id.serializer": confluent.header_schema_id_serializer}
+    their = confluent_avro.AvroSerializer(client, USER, conf=settings)
+    one, other = context(field=field), ConfluentContext("t", MessageField(field), [])
+    written = ours(value, one)
+    assert written == their(value, other)
+    assert one.headers == other.headers
+    assert len(one.headers) == (framing == "header")
+    assert AvroDeserializer(Registry(server.url))(written, other) == value
+    assert confluent_avro.AvroDeserializer(client)(written, other) == value
+
+
+AVRO = [
+    ('"string"', "x"),
+    ('"bytes"', b"\0\1"),
+    ('{"type": "bytes"}', b"ab"),
+    ('"long"', 2**40),
+    ('["null", "string"]', "x"),
+    ('{"type": "array", "items": "int"}', [1, 2]),
+    ('{"type": "map", "values": {"type": "enum", "name": "E", "symbols": ["A", "B"]}}', {"k": "B"}),
+    ('{"type": "record", "name": "R", "fields": [{"name": "r", "type": ["null", "R"]}]}', {"r": {"r": None}}),
+]
+
+
+@each(("schema", "value"), AVRO)
+def test_avro_of_any_type_is_written_and_read_as_confluents(server: RegistryServer, schema: str, value: Any) -> None:
+    server.model.compatibility = "NONE"
+    client = confluent.SchemaRegistryClient({"url": server.url})
+    ours, their = AvroSerializer(Registry(server.url), schema), confluent_avro.AvroSerializer(client, schema)
+    written = ours(value, context())
+    assert written == their(value, ConfluentContext("t", MessageField.VALUE))
+    assert AvroDeserializer(Registry(server.url))(written, context()) == value
+    if len(written or b"") > 5:
+        assert confluent_avro.AvroDeserializer(client)(written, ConfluentContext("t", MessageField.VALUE)) == value
+
+
+@each("name", ["First", "Order", "Order.Zero", "Order.Inner"])
+@each("framing", ["prefix", "header"])
+def test_protobuf_is_written_and_read_as_confluents(server: RegistryServer, name: str, framing: str) -> None:
+    made = CLASSES[name]
+    value = an_order() if name == "Order" else made()
+    registry = Registry(server.url)
+    client = confluent.SchemaRegistryClient({"url": server.url})
+    ours = ProtobufSerializer(registry, made, framing=framing)  # type: ignore[arg-type]
+    settings = {} if framing == "prefix" else {"schema.id.serializer": confluent.header_schema_id_serializer}
+    their = confluent_protobuf.ProtobufSerializer(made, client, settings)
+    one, other = context(), ConfluentContext("t", MessageField.VALUE, [])
+    written = ours(value, one)
+    assert written == their(value, other)
+    assert one.headers == other.headers
+    assert ProtobufDeserializer(registry, made)(written, other) == value
+    assert confluent_protobuf.ProtobufDeserializer(made, {}, client)(written, other) == value
+    dynamic = ProtobufDeserializer(registry)(written, one)
+    assert dynamic.DESCRIPTOR.full_name == made.DESCRIPTOR.full_name
+    assert dynamic.SerializeToString() == value.SerializeToString()
+    (reference,) = registry.latest("t-value").schema.references
+    assert reference == SchemaReference("lines/line.proto", "lines/line.proto", 1)
+
+
+@each("framing", ["prefix", "header"])
+def test_json_is_written_and_read_as_confluents(server: RegistryServer, framing: str) -> None:
+    value = {"name": "Zoë", "tags": [1, 2.5, None, True]}
+    client = confluent.SchemaRegistryClient({"url": server.url})
+    ours = JsonSchemaSerializer(Registry(server.url), PERSON, framing=framing)  # type: ignore[arg-type]
+    settings = {} if framing == "prefix" else {"schema.id.serializer": confluent.header_schema_id_serializer}
+    their = confluent_json.JSONSerializer(PERSON, client, conf=settings)
+    one, other = context(), ConfluentContext("t", MessageField.VALUE, [])
+    written = ours(value, one)
+    assert written == their(value, other)
+    assert one.headers == other.headers
+    assert JsonSchemaDeserializer(Registry(server.url))(written, other) == value
+    assert confluent_json.JSONDeserializer(PERSON, schema_registry_client=client)(written, other) == value
+
+
+# --- subjects and schemas ---
+
+
+@each(
+    ("subject", "named"),
+    [
+        ("topic", "t-value"),
+        ("record", "shop.User"),
+        ("topic-record", "t-shop.User"),
+        (confluent.topic_record_subject_name_strategy, "t-shop.User"),
+        (lambda given, name: f"{given.field}/{name}", "value/shop.User"),
+    ],
+)
+def test_a_schema_stands_under_the_subject_that_is_asked_for(server: RegistryServer, subject: Any, named: str) -> None:
+    before = set(server.model.subjects)
+    AvroSerializer(Registry(server.url), USER, subject=subject)({"name": "x"}, context())
+    assert set(server.model.subjects) == before | {named}
+
+
+def test_the_name_of_a_record_is_protobufs_full_name_or_jsons_title(registry: Registry) -> None:
+    ProtobufSerializer(registry, CLASSES["Order.Inner"], subject="record")(CLASSES["Order.Inner"](), context())
+    JsonSchemaSerializer(registry, PERSON, subject="record")({"name": "x"}, context())
+    assert {"shop.Order.Inner", "Person"} <= set(registry.subjects())
+    with pytest.raises(SerializationError, match="has no name"):
+        JsonSchemaSerializer(registry, "{}", subject="record")({}, context())
+
+
+def test_a_subject_is_asked_for_once(registry: Registry, server: RegistryServer) -> None:
+    serializer = AvroSerializer(registry, USER)
+    for topic in ("t", "u", "t", "u"):
+        serializer({"name": "x"}, context(topic))
+    assert server.asked == ["POST /subjects/t-value/versions", "POST /subjects/u-value/versions"]
+
+
+def test_a_schema_that_is_not_to_be_registered_must_be_there(registry: Registry) -> None:
+    careful = AvroSerializer(registry, USER, auto_register=False)
+    with pytest.raises(UnknownSchemaError):
+        careful({"name": "x"}, context())
+    id_ = registry.register("t-value", Schema(USER.strip()))
+    assert careful({"name": "x"}, context()) == b"\0" + id_.to_bytes(4, "big") + b"\2x\0"
+
+
+def test_values_are_written_by_the_newest_schema_where_that_is_asked_for(registry: Registry) -> None:
+    registry.register("t-value", '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}')
+    newest = registry.register(
+        "t-value",
+        '{"type":"record","name":"R","fields":[{"name":"b","type":"int","default":9},{"name":"a","type":"int"}]}',
+    )
+    assert (
+        AvroSerializer(registry, use_latest=True)({"a": 1}, context()) == b"\0" + newest.to_bytes(4, "big") + b"\x12\2"
+    )
+    with pytest.raises(ConfigError, match="use_latest=True"):
+        AvroSerializer(registry)
+
+
+def test_a_schema_is_normalized_where_that_is_asked_for(registry: Registry, server: RegistryServer) -> None:
+    AvroSerializer(registry, USER, normalize=True)({"name": "x"}, context())
+    assert server.asked == ["POST /subjects/t-value/versions?normalize=true"]
+
+
+def test_avro_that_refers_to_other_subjects(registry: Registry, theirs: confluent.SchemaRegistryClient) -> None:
+    registry.register(
+        "money",
+        '{"type":"record","name":"x.Money","fields":[{"name":"c","type":{"type":"fixed","name":"Cents","size":2}}]}',
+    )
+    reference = SchemaReference("x.Money", "money", 1)
+    value = {"c": b"ab"}
+    for i, text in enumerate(
+        (
+            '{"type":"record","name":"Bill","fields":[{"name":"m","type":"x.Money"},{"name":"n","type":"x.Money"}]}',
+            '["null","x.Money"]',
+            '{"type":"array","items":"x.Money"}',
+        )
+    ):
+        made = ({"m": value, "n": value}, value, [value])[i]
+        ours = AvroSerializer(registry, Schema(text, "AVRO", (reference,)))
+        their = confluent_avro.AvroSerializer(
+            theirs, confluent.Schema(text, "AVRO", [confluent.SchemaReference("x.Money", "money", 1)])
+        )
+        written = ours(made, context(f"t{i}"))
+        assert written == their(made, ConfluentContext(f"t{i}", MessageField.VALUE))
+        assert AvroDeserializer(registry)(written, context()) == made
+
+
+def test_json_that_refers_to_other_subjects(registry: Registry) -> None:
+    registry.register("name", '{"type": "string"}', "JSON")
+    schema = Schema('{"properties": {"n": {"$ref": "name.json"}}}', "JSON", (SchemaReference("name.json", "name", 1),))
+    serializer = JsonSchemaSerializer(registry, schema)
+    assert JsonSchemaDeserializer(registry)(serializer({"n": "x"}, context()), context()) == {"n": "x"}
+    with pytest.raises(SerializationError, match=r"\$.n: 5 is not of type 'string'"):
+        serializer({"n": 5}, context())
+
+
+def test_values_are_read_as_the_readers_schema_has_them(registry: Registry) -> None:
+    fields = [{"name": "name", "type": "string"}, {"name": "level", "type": "int", "default": 3}]
+    reader = json.dumps({"type": "record", "name": "shop.User", "fields": fields})
+    written = AvroSerializer(registry, USER)({"name": "x", "age": 4}, context())
+    assert AvroDeserializer(registry, reader)(written, context()) == {"name": "x", "level": 3}
+
+
+def test_objects_are_made_into_dicts_and_back(registry: Registry) -> None:
+    user = SimpleNamespace(name="x")
+    for written, read in (
+        (AvroSerializer(registry, USER, to_dict=vars), AvroDeserializer),
+        (JsonSchemaSerializer(registry, PERSON, to_dict=vars, subject="record"), JsonSchemaDeserializer),
+    ):
+        data = written(user, context())
+        assert read(registry, from_dict=lambda found: found["name"].upper())(data, context()) == "X"
+
+
+def test_nothing_is_nothing(registry: Registry, server: RegistryServer) -> None:
+    assert AvroSerializer(registry, USER)(None, context()) is None
+    assert AvroDeserializer(registry)(None, context()) is None
+    assert not server.asked
+
+
+# --- what does not fit ---
+
+
+@each(
+    ("made", "value", "said"),
+    [
+        (lambda r: AvroSerializer(r, USER), {"age": 1}, "the value cannot be written as Avro: "),
+        (lambda r: AvroSerializer(r, USER), {"name": 5}, "the value cannot be written as Avro: "),
+        (lambda r: JsonSchemaSerializer(r, PERSON, subject="record"), {"name": 5}, r"\$.name: 5 is not of type"),
+        (lambda r: JsonSchemaSerializer(r, PERSON, subject="record"), {"name": "x", "f": float("nan")}, "as JSON: "),
+        (
+            lambda r: ProtobufSerializer(r, CLASSES["First"], subject="record"),
+            {"id": 1},
+            "expected a shop.First, got dict",
+        ),
+    ],
+)
+def test_a_value_that_does_not_fit_its_schema(
+    server: RegistryServer, made: Callable[[Registry], Any], value: Any, said: str
+) -> None:
+    with pytest.raises(SerializationError, match=said):
+        made(Registry(server.url))(value, context())
+
+
+@each("raw", [b"", b"\0", b"\0\0\0\0", b"\2\0\0\0\1x", b"\1" + bytes(15)])
+def test_bytes_that_name_no_schema(server: RegistryServer, raw: bytes) -> None:
+    for made in (AvroDeserializer, ProtobufDeserializer, JsonSchemaDeserializer):
+        with pytest.raises(SerializationError, match="it has no schema id in front"):
+            made(Registry(server.url))(raw, context())
+    assert not server.asked
+
+
+def test_bytes_of_another_kind_of_schema(registry: Registry) -> None:
+    written = AvroSerializer(registry, USER)({"name": "x"}, context())
+    for made, said in ((JsonSchemaDeserializer, "not a JSON schema"), (ProtobufDeserializer, "not Protobuf")):
+        with pytest.raises(UnknownSchemaError, match=said):
+            made(registry)(written, context())
+    with pytest.raises(UnknownSchemaError, match="schema 99 is not in the registry"):
+        AvroDeserializer(registry)(b"\0\0\0\0\x63x", context())
+
+
+def test_bytes_that_end_early(registry: Registry) -> None:
+    for serializer, read, value in (
+        (AvroSerializer(registry, USER), AvroDeserializer(registry), {"name": "a name"}),
+        (ProtobufSerializer(registry, CLASSES["Order"], subject="record"), ProtobufDeserializer(registry), an_order()),
+        (JsonSchemaSerializer(registry, PERSON, subject="record"), JsonSchemaDeserializer(registry), {"name": "x"}),
+    ):
+        written = serializer(value, context())
+        assert written is not None
+        with pytest.raises(SerializationError) as caught:
+            read(written[:-1], context())
+        assert caught.value.raw == written[:-1]
+
+
+@each(("package", "name"), [("fastavro", "Avro"), ("jsonschema", "JsonSchema"), ("google.protobuf", "Protobuf")])
+def test_a_package_that_is_not_installed_is_named_with_its_extra(package: str, name: str) -> None:
+    program = f"""
+import sys
+sys.modules[{package!r}] = None
+from kwire import registry
+try:
+    registry.{name}Serializer
+except ValueError as error:
+    print(error)
+"""
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "pip install 'kwire[" in shown
+
+
+def test_a_guid_in_front_of_a_value_is_read(registry: Registry) -> None:
+    written = AvroSerializer(registry, USER)({"name": "x"}, context())
+    assert written is not None
+    guid = registry.latest("t-value").guid
+    assert AvroDeserializer(registry)(b"\1" + uuid.UUID(guid).bytes + written[5:], context()) == {
+        "name": "x",
+        "age": None,
+    }
+
+
+def test_a_registry_without_guids_is_said_to_have_none(registry: Registry, server: RegistryServer) -> None:
+    server.answers["/subjects/t-value/versions"] = (200, {"id": 3})
+    with pytest.raises(SerializationError, match="has no GUID for schema 3"):
+        AvroSerializer(registry, USER, framing="header")({"name": "x"}, context())
+
+
+@each(
+    ("made", "said"),
+    [
+        (lambda r: AvroSerializer(r, "nonsense"), "schema: it is no JSON"),
+        (lambda r: AvroSerializer(r, USER, subject="value"), "subject='value': expected one of 'topic', 'record'"),
+        (lambda r: AvroSerializer(r, USER, framing="suffix"), "framing='suffix': expected one of 'prefix', 'header'"),
+        (lambda r: AvroSerializer("http://x", USER), "expected a Registry first, got str"),
+        (lambda r: JsonSchemaSerializer(r, "{"), "schema is no JSON"),
+        (lambda r: ProtobufSerializer(r, an_order()), "expected a class that protoc has made"),
+    ],
+)
+def test_arguments_that_cannot_be(server: RegistryServer, made: Callable[[Any], Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        made(Registry(server.url))
+
+
+# --- on an event loop ---
+
+
+def test_with_a_registry_of_asyncio_schemas_are_found_before(server: RegistryServer) -> None:
+    async def main() -> None:
+        registry = aio.Registry(server.url)
+        serializer, deserializer = AvroSerializer(registry, USER), AvroDeserializer(registry)
+        with pytest.raises(SerializationError, match=r"await prepare\('t'\) of the serializer first"):
+            serializer({"name": "x"}, context())
+        await serializer.prepare("t")
+        written = serializer({"name": "x"}, context())
+        with pytest.raises(SerializationError, match=r"await prepare\(records\)"):
+            deserializer(written, context())
+        record = SimpleNamespace(topic="t", key=None, value=written, headers=[])
+        other = SimpleNamespace(topic="t", key=None, value=b"\0\0\0\0\x63x", headers=[])
+        none = SimpleNamespace(topic="t", key=None, value=None, headers=[])
+        await deserializer.prepare([record, other, none, record])
+        assert deserializer(written, context()) == {"name": "x", "age": None}
+
+    asyncio.run(main())
+    assert server.asked == ["POST /subjects/t-value/versions", "GET /schemas/ids/1", "GET /schemas/ids/99"]
