@@ -1,5 +1,5 @@
 """Writes the keywords of the clients in src/kwire/engine/settings/options.py from the tables of settings beside it:
-the names of partitioners between the first marks, a TypedDict for each table between the second.
+the names of partitioners and of serializers between the first marks, a TypedDict for each table between the last.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scripts.sources import PACKAGE, formatted, with_blocks
 
+from kwire.engine.common.serialization import NAMES
 from kwire.engine.settings.clients import (
     AdminSettings,
     ClientSettings,
@@ -37,13 +38,18 @@ POSITIONAL = "bootstrap_servers"
 
 def wanted() -> dict[Path, str]:
     """The one file."""
-    blocks = (partitioner_names(), "\n\n".join(map(options, TABLES)))
+    blocks = (partitioner_names(), serializer_names(), "\n\n".join(map(options, TABLES)))
     return {OPTIONS: formatted(with_blocks(OPTIONS.read_text(encoding="utf-8"), blocks), OPTIONS)}
 
 
 def partitioner_names() -> str:
     """The type of the names of partitioners."""
     return f"PartitionerName = {literal(PARTITIONERS)}\n"
+
+
+def serializer_names() -> str:
+    """The type of the names of serializers."""
+    return f"SerializerName = {literal(NAMES)}\n"
 
 
 def options(table: type[Settings]) -> str:

@@ -830,12 +830,18 @@ class ProducerBase:
     """The base of every producer; the constructor sets `accumulator`."""
 
     accumulator: Accumulator
+    def serialize_by(
+        self, serialize: Callable[[str, Any, Any, Iterable[_Header] | None], tuple[Any, Any, Iterable[_Header]]]
+    ) -> None:
+        """From now on what is sent are the (value, key, headers) that `serialize(topic, value, key, headers)` returns.
+        For the package's own use.
+        """
     def send(
         self,
         topic: str,
-        value: _BytesLike | None,
+        value: Any,
         *,
-        key: _BytesLike | None = None,
+        key: Any = None,
         partition: int | None = None,
         timestamp: int | datetime | None = None,
         headers: Iterable[_Header] | None = (),
@@ -1301,9 +1307,9 @@ class LoopProducerBase(ProducerBase):
     def send(
         self,
         topic: str,
-        value: _BytesLike | None,
+        value: Any,
         *,
-        key: _BytesLike | None = None,
+        key: Any = None,
         partition: int | None = None,
         timestamp: int | datetime | None = None,
         headers: Iterable[_Header] | None = (),

@@ -8,7 +8,7 @@ What only runs a wait is written by `make docs`, from the methods of `consumer.p
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import datetime
 from importlib import import_module
 
@@ -181,14 +181,19 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
 
     # -- what is different on an event loop --------------------------------------------------------------------------
 
-    def __aiter__(self) -> LoopIterator:
+    def __aiter__(self) -> LoopIterator | AsyncIterator[Any]:
         """All records, one after the other; waits for new ones. Ends after `wakeup()`, and when `done()`.
 
         What the loop has not been given yet when it is left, or when any other method is called in it, is not lost: it
         comes with the next poll or loop. So `position()` is right after the last record given, and a `seek()` or
         `pause()` in the loop holds from the next record on.
         """
-        return LoopIterator(self._next_record)
+        return LoopIterator(self._next_record) if self._deserialization is None else self._deserialized_records()
+
+    async def _deserialized_records(self) -> AsyncIterator[Any]:
+        while records := await self._door.run(self._polled(None, None, {})):
+            for record in self._hand_out(iter(records)):
+                yield record
 
     async def _next_record(self, iterator: LoopIterator) -> ConsumerRecord:
         """The next record, of another poll if need be, after the loop has turned."""

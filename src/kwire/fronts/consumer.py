@@ -30,18 +30,22 @@ if TYPE_CHECKING:
     from re import Pattern
     from typing import ClassVar
 
-    from kwire._codec import ConsumedIterator, ConsumerRecord
+    from kwire._codec import ConsumerRecord
     from kwire.engine.admin.calls import Question
     from kwire.engine.calls.offsets import OffsetAndMetadata, OffsetAndTimestamp
     from kwire.engine.common.topic_pattern import TopicPattern
     from kwire.engine.common.waits import Wait
+    from kwire.engine.consumer.deserialization import Deserialization, DeserializedRecord
+    from kwire.engine.consumer.hand_out import RecordIterator
     from kwire.engine.consumer.records import ConsumerRecords
     from kwire.engine.groups.membership import GroupMetadata, Membership
     from kwire.engine.settings.options import Timeout
     from kwire.fronts.group import CommitCallback, Group
 
     AnyPartition = TypeVar("AnyPartition", bound=tuple[str, int])
-    Committable = ConsumerRecords | ConsumerRecord | Mapping[AnyPartition, int | OffsetAndMetadata] | None
+    Committable = (
+        ConsumerRecords | ConsumerRecord | DeserializedRecord | Mapping[AnyPartition, int | OffsetAndMetadata] | None
+    )
     """`Committable[AnyPartition]` in a signature: a mapping's keys may be TopicPartitions or plain pairs."""
 else:
     from kwire._typing import ClassVar
@@ -49,7 +53,7 @@ else:
 Partition = tuple[str, int]
 SeekTarget = int | datetime | str
 T = TypeVar("T")
-Records = TypeVar("Records", bound="ConsumedIterator")
+Records = TypeVar("Records", bound="RecordIterator")
 At = TypeVar("At", bound=Partition)
 UntilOffset = TypeVar("UntilOffset", bound=Partition)
 
@@ -57,6 +61,15 @@ CLOSE_TIMEOUT_S = 30.0
 """Seconds that close() takes at most to leave the group."""
 
 _log = LateLogger("kwire.clients")
+
+
+def _deserialization(settings: ConsumerSettings) -> Deserialization | None:
+    key, value = settings.key_deserializer, settings.value_deserializer
+    if key is None and value is None:
+        return None
+    from kwire.engine.consumer.deserialization import Deserialization
+
+    return Deserialization(key, value, settings.deserialize_errors)
 
 
 class ConsumerFront(Front[ConsumerSettings]):
@@ -86,6 +99,7 @@ class ConsumerFront(Front[ConsumerSettings]):
         membership, offsets = (None, None) if group is None else (group.membership, group.offsets)
         self._polling = Polling(self._core, self.settings, self._fetcher, membership, offsets)
         self._rebalances = None if group is None else group.rebalances
+        self._deserialization = _deserialization(self.settings)
 
     @property
     def _membership(self) -> Membership | None:
@@ -299,7 +313,10 @@ class ConsumerFront(Front[ConsumerSettings]):
             absent.refuse_keywords("poll", unknown, absent.POLL_KEYWORDS)
         patience = arguments.poll_seconds(timeout)
         count = arguments.record_count(max_records, "max_records")
-        return waits.poll(self._door, self._polling, self._rebalances, patience, count)
+        polled = waits.poll(self._door, self._polling, self._rebalances, patience, count)
+        if self._deserialization is None:
+            return polled
+        return waits.deserialized(polled, self._door, self._fetcher.hand_out, self._deserialization)
 
     def _position(self, partition: Partition, timeout: Timeout) -> Wait[int]:
         return waits.position(self._door, self._polling, arguments.partition(partition), self._patience(timeout))

@@ -12,7 +12,7 @@ from functools import partial
 from types import TracebackType
 
 from kwire._codec import Accumulator, Delivery
-from kwire._typing import TYPE_CHECKING, override
+from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.randomness import random_bits
 from kwire.engine.calls.arguments import seconds
@@ -42,6 +42,7 @@ class ProducerFront(Front[ProducerSettings]):
     kind = "producer"
 
     accumulator: Accumulator
+    serialize_by: Callable[[Callable[..., Any]], None]
     _sender: Sender
 
     @override
@@ -50,6 +51,10 @@ class ProducerFront(Front[ProducerSettings]):
         settings, after_step = self.settings, self._core.after_step
         self.accumulator = new_accumulator(settings, random_bits(63), after_step)
         self.accumulator.run_callback = _run_callback
+        if settings.key_serializer is not None or settings.value_serializer is not None:
+            from kwire.engine.producer.serialization import Serialization
+
+            self.serialize_by(Serialization(settings.key_serializer, settings.value_serializer))
         self._sender = Sender(
             self._core,
             settings,

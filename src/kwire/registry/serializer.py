@@ -194,6 +194,11 @@ class SchemaDeserializer:
         _put(self._known, id_, decode)
         return decode
 
+    @property
+    def needs_await(self) -> bool:
+        """Whether `prepare` must be awaited, since a call cannot ask the registry."""
+        return not self._registry._door.blocks
+
     def known(self, id_: int | str) -> Decode | None:
         """What reads values of this schema, where that is known already."""
         return self._known.get(id_)

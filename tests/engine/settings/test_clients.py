@@ -130,10 +130,9 @@ def test_one_setting_under_two_names_must_agree() -> None:
 
 _ALL = ("Producer", "Consumer", "ShareConsumer", "Admin")
 SPELLINGS = {
-    "key.serializer": ("Producer",),
     "kafka.interceptor.classes": _ALL,
     "enable.auto.offset.store": ("Consumer",),
-    "value_deserializer": ("Consumer", "ShareConsumer"),
+    "schema.registry.url": ("Producer", "Consumer", "ShareConsumer"),
 }
 """Names, and the clients that they would make a difference for."""
 
@@ -207,11 +206,20 @@ def test_javas_classes_for_bytes_ask_for_what_is_done(table: type[ClientSettings
         assert from_config(table, {name: f"org.apache.kafka.common.serialization.{what}{kind}"}).given() == {}
 
 
-def test_of_strings_only_the_side_that_cannot_change_what_a_program_sees_is_taken() -> None:
+def test_javas_classes_for_what_has_a_name_here_are_taken_for_it() -> None:
     package = "org.apache.kafka.common.serialization"
-    assert from_config(ProducerSettings, {"value.serializer": f"{package}.StringSerializer"}).given() == {}
-    with pytest.raises(errors.ConfigError, match="kwire returns bytes: decode values after poll"):
-        from_config(ConsumerSettings, {"value.deserializer": f"{package}.StringDeserializer"})
+    for java, name in (("String", "string"), ("Integer", "int32"), ("Long", "int64"), ("Double", "float64")):
+        written = from_config(ProducerSettings, {"value.serializer": f"{package}.{java}Serializer"})
+        assert written.given() == ProducerSettings(value_serializer=name).given()
+        read = from_config(ConsumerSettings, {"key.deserializer": f"{package}.{java}Deserializer"})
+        assert read.given() == ConsumerSettings(key_deserializer=name).given()
+
+
+@pytest.mark.parametrize("table", [AdminSettings, ShareConsumerSettings])
+def test_serializers_of_a_client_that_has_none_are_refused_with_those_that_have(table: type[ClientSettings]) -> None:
+    for name, kind in (("key_serializer", "a Producer has"), ("value_deserializer", "a Consumer has")):
+        with pytest.raises(errors.ConfigError, match=f"'{name}': in kwire {kind} value_"):
+            table(group_id="g", **{name: "string"}) if table is ShareConsumerSettings else table(**{name: "string"})
 
 
 @pytest.mark.parametrize(
@@ -281,7 +289,7 @@ def test_the_names_of_partitioners_are_one_list() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("value_serializer", "serialize values"),
+        ("value_deserializer", "a Consumer has value_deserializer"),
         ("consumer_timeout_ms", "poll"),
         ("logger", "logging"),
         ("on_delivery", "Delivery"),
@@ -372,7 +380,7 @@ def test_an_event_loop_is_not_a_setting() -> None:
 
 
 def test_credentials_of_a_schema_registry_are_refused_with_it() -> None:
-    with pytest.raises(errors.ConfigError, match=r"'basic.auth.user.info': schema registries"):
+    with pytest.raises(errors.ConfigError, match=r"'basic.auth.user.info': make a kwire.registry.Registry"):
         from_config(ProducerSettings, {"basic.auth.user.info": "key:secret"})
 
 
@@ -438,7 +446,7 @@ def test_a_registry_is_no_matter_of_an_admin() -> None:
     passed: list[str] = []
     from_config(AdminSettings, config, passed.extend)
     assert passed == list(config)
-    with pytest.raises(errors.ConfigError, match="schema registries are not in this version of kwire"):
+    with pytest.raises(errors.ConfigError, match=r"make a kwire\.registry\.Registry of it"):
         from_config(ProducerSettings, config)
 
 

@@ -7,16 +7,25 @@
 cdef class ProducerBase:
     """The base of every producer; the constructor sets `accumulator`."""
 
-    cdef Accumulator _accumulator
+    cdef Accumulator _accumulator         # None in one that was not initialised, and in one that serializes
+    cdef Accumulator _serialized_to       # in one that serializes; so send() of the others need not ask
+    cdef object _serialize
 
     @property
     def accumulator(self):
         """Where records wait. For the package's own use."""
-        return self._accumulator
+        return self._serialized_to if self._accumulator is None else self._accumulator
 
     @accumulator.setter
     def accumulator(self, Accumulator accumulator not None):
         self._accumulator = accumulator
+
+    def serialize_by(self, serialize not None):
+        """From now on what is sent are the (value, key, headers) that `serialize(topic, value, key, headers)` returns.
+        For the package's own use."""
+        self._serialize = serialize
+        self._serialized_to = self._accumulator
+        self._accumulator = None
 
     @cython.embedsignature(False)
     def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False,
@@ -36,8 +45,15 @@ cdef class ProducerBase:
         if callback is not None or on_delivery is not None or timestamp_ms is not None:
             refuse_foreign_keyword(callback, on_delivery)
         if self._accumulator is None:
-            raise RuntimeError("the producer was not initialised")
+            return self._send_serialized(topic, value, key, partition, timestamp, headers, nowait)
         return self._accumulator.send(topic, value, key, partition, timestamp, headers, nowait)
+
+    cdef Delivery _send_serialized(self, object topic, object value, object key, object partition, object timestamp,
+                                   object headers, bint nowait):
+        if self._serialized_to is None:
+            raise RuntimeError("the producer was not initialised")
+        value, key, headers = self._serialize(topic, value, key, headers)
+        return self._serialized_to.send(topic, value, key, partition, timestamp, headers, nowait)
 
     def send_many(self, topic, items, *, partition=None, bint nowait=False):
         """Hands many records over and returns the list of their Deliveries, in order.
@@ -49,11 +65,14 @@ cdef class ProducerBase:
         KafkaTimeoutError has their Deliveries as `deliveries`.
         """
         cdef list deliveries = []
-        if self._accumulator is None:
+        cdef Accumulator accumulator = self.accumulator
+        if accumulator is None:
             raise RuntimeError("the producer was not initialised")
         try:
             if hasattr(items, "__arrow_c_array__") or hasattr(items, "__arrow_c_stream__"):
-                self._accumulator.send_arrow(topic, items, partition, nowait, deliveries)
+                accumulator.send_arrow(topic, items, partition, nowait, deliveries)
+            elif self._accumulator is None:
+                self._send_objects(topic, items, partition, nowait, deliveries)
             else:
                 self._send_items(topic, items, partition, nowait, deliveries)
         except (_errors.BufferFull, _errors.KafkaTimeoutError) as error:
@@ -70,6 +89,15 @@ cdef class ProducerBase:
                 fields = item_fields(item)
                 deliveries.append(self._accumulator.send(topic, fields[0], fields[1], partition, fields[2], fields[3],
                                                          nowait))
+        return 0
+
+    cdef int _send_objects(self, topic, items, partition, bint nowait, list deliveries) except -1:
+        """As `_send_items`; what is neither a tuple nor a Record is a value, whatever it is."""
+        cdef tuple fields
+        for item in items:
+            fields = item_fields(item) if isinstance(item, (tuple, Record)) else (item, None, None, None)
+            deliveries.append(self._send_serialized(topic, fields[0], fields[1], partition, fields[2], fields[3],
+                                                    nowait))
         return 0
 
 
@@ -96,7 +124,9 @@ cdef class LoopProducerBase(ProducerBase):
         if callback is not None or on_delivery is not None or timestamp_ms is not None:
             refuse_foreign_keyword(callback, on_delivery)
         if self._accumulator is None:
-            raise RuntimeError("the producer was not initialised")
+            if self._serialized_to is not None:
+                self._driver.check_loop()
+            return self._send_serialized(topic, value, key, partition, timestamp, headers, False)
         self._driver.check_loop()
         return self._accumulator.send(topic, value, key, partition, timestamp, headers, False)
 
@@ -110,7 +140,7 @@ cdef class LoopProducerBase(ProducerBase):
         their Deliveries as `deliveries`. The loop stands still meanwhile, about 0.2 s for a million records: hand over
         a part at a time where that matters.
         """
-        if self._accumulator is None:
+        if self.accumulator is None:
             raise RuntimeError("the producer was not initialised")
         self._driver.check_loop()
         return ProducerBase.send_many(self, topic, items, partition=partition)

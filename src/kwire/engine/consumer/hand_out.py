@@ -10,32 +10,49 @@ delivers and does not finish: until the next poll the partitions say from where 
 
 from __future__ import annotations
 
-from kwire._codec import ConsumedIterator
+from kwire._typing import TYPE_CHECKING
 from kwire.engine.consumer.partition_state import PartitionState
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
+
+
+class RecordIterator(Protocol):
+    """What a loop over records goes by."""
+
+    def end(self) -> int:
+        """Ends the iteration; returns how many records it returned."""
 
 
 class HandOut:
     """Used with the core to itself, but for `arrived` and `iterator`, which the front sets."""
 
-    __slots__ = ("_unfinished", "arrived", "iterator", "states")
+    __slots__ = ("_again", "_unfinished", "arrived", "iterator", "states")
 
     def __init__(self) -> None:
         self.states: list[PartitionState] = []
         self._unfinished: list[PartitionState] = []
+        self._again = False
         self.arrived = False
-        self.iterator: ConsumedIterator | None = None
+        self.iterator: RecordIterator | None = None
 
     def add(self, state: PartitionState) -> None:
         """Notes that the first chunk of the partition was handed out, in part or whole."""
         self.states.append(state)
 
+    def limit(self, count: int) -> None:
+        """Of the records handed out the caller gets the first `count` only."""
+        self._again |= self._keep_rest(count)
+
     def settle(self, *, finished: bool) -> bool:
         """Settles what was handed out: True if some of it did not arrive and waits again. By a poll it is `finished`,
         by any other call perhaps not."""
-        again = False
+        again, self._again = self._again, False
         if self.iterator is not None:
             given = self.iterator.end()
-            again = self._keep_rest(given)
+            again |= self._keep_rest(given)
             if not finished:
                 self._hold_last(given)
             self.iterator = None

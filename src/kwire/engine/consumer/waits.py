@@ -14,6 +14,8 @@ from kwire.engine.common.waits import Turn, Until
 if TYPE_CHECKING:
     from kwire.engine.common.addresses import TopicPartition
     from kwire.engine.common.waits import Door, Wait
+    from kwire.engine.consumer.deserialization import Deserialization
+    from kwire.engine.consumer.hand_out import HandOut
     from kwire.engine.consumer.polling import Polling
     from kwire.engine.consumer.records import ConsumerRecords
     from kwire.engine.groups.rebalances import Rebalances
@@ -42,6 +44,18 @@ def poll(
             rebalances.end_failed_poll()
         raise
     return door.call(partial(polling.take_records, max_records))
+
+
+def deserialized(
+    polled: Wait[ConsumerRecords], door: Door, hand_out: HandOut, deserialization: Deserialization
+) -> Wait[ConsumerRecords]:
+    """The records of a poll with their keys and values read; those from the first that cannot be on wait again."""
+    records = yield from polled
+    yield from deserialization.preparations(records)
+    made = deserialization.read(records)
+    if len(made) < len(records):
+        door.call(lambda now: hand_out.limit(len(made)))
+    return made
 
 
 def position(door: Door, polling: Polling, tp: TopicPartition, patience: float) -> Wait[int]:

@@ -12,6 +12,7 @@ from kwire._typing import Any
 from kwire.engine.calls import arguments
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.deserialization import as_received
 from kwire.engine.consumer.records import ConsumerRecords
 from kwire.errors import ConfigError
 
@@ -28,6 +29,7 @@ def committable(what: object, name: str = "what") -> CommittableOffsets | None:
     if isinstance(what, ConsumerRecords):
         parts = what.by_partition().items()
         return {tp: OffsetAndMetadata(records[-1].offset + 1) for tp, records in parts if len(records)}
+    what = as_received(what)
     if isinstance(what, ConsumerRecord):
         return {TopicPartition(what.topic, what.partition): OffsetAndMetadata(what.offset + 1)}
     if isinstance(what, Mapping):

@@ -21,6 +21,7 @@ from types import MappingProxyType
 from kwire._codec import ConsumerRecord, tenure_of
 from kwire._typing import TYPE_CHECKING, Self
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer.deserialization import as_received
 from kwire.engine.consumer.records import ConsumerRecords
 from kwire.engine.groups.membership import NO_GENERATION, NO_MEMBER, GroupMetadata
 from kwire.errors import CommitFailedError, ConfigError
@@ -95,6 +96,7 @@ def _tenures_of(given: object) -> Mapping[TopicPartition, int]:
     """Under which assignments the records were returned that a commit was given."""
     if isinstance(given, ConsumerRecords):
         return {tp: tenure_of(records) for tp, records in given.by_partition().items()}
+    given = as_received(given)
     if isinstance(given, ConsumerRecord):
         return {TopicPartition(given.topic, given.partition): tenure_of(given)}
     return _NOTHING
@@ -105,7 +107,7 @@ def why_not_alone(
 ) -> CommitFailedError | None:
     """As `why_not` for a commit without a transaction. Offsets that are given as such, by a consumer that has left its
     group, are the caller's to know."""
-    if rows is None or not (is_member or isinstance(given, ConsumerRecords | ConsumerRecord)):
+    if rows is None or not (is_member or isinstance(as_received(given), ConsumerRecords | ConsumerRecord)):
         return None
     return why_not(given, rows, subscription.ended, subscription.withdrawn)
 

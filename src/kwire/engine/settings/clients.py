@@ -10,13 +10,22 @@ from collections.abc import Callable, Collection, Mapping
 
 from kwire._typing import Any, override
 from kwire.engine.common.addresses import Address, parse_bootstrap
+from kwire.engine.common.serialization import Serializer
 from kwire.engine.settings.foreign import key_of, kinds_of
 from kwire.engine.settings.groups import GroupSettings
 from kwire.engine.settings.kinds import Setting, Settings, optional_setting, setting
 from kwire.engine.settings.offset_reset import WANTED, offset_reset
 from kwire.engine.settings.security import SecuritySettings
 from kwire.engine.settings.transactions import TransactionSettings
-from kwire.engine.settings.values import PARTITIONERS, acks, partitioner
+from kwire.engine.settings.values import (
+    PARTITIONERS,
+    SERIALIZERS,
+    acks,
+    deserialize_errors,
+    deserializer,
+    partitioner,
+    serializer,
+)
 from kwire.errors import ConfigError
 from kwire.errors.wording import SettingName, Wording
 
@@ -180,6 +189,20 @@ class ProducerSettings(TransactionSettings, ClientSettings):
         synonyms={None: "default"},
         aliases=("partitioner.class",),
     )
+    key_serializer: Serializer | None = optional_setting(
+        object,
+        "Makes bytes of each key: a name, or a callable(value, context) -> bytes or None. None: keys are bytes.",
+        convert=serializer,
+        wanted=SERIALIZERS,
+        given_as="SerializerName | Callable[..., Any]",
+    )
+    value_serializer: Serializer | None = optional_setting(
+        object,
+        "Makes bytes of each value: a name, or a callable(value, context) -> bytes or None. None: values are bytes.",
+        convert=serializer,
+        wanted=SERIALIZERS,
+        given_as="SerializerName | Callable[..., Any]",
+    )
     allow_auto_create_topics: bool = setting(
         bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
     )
@@ -285,6 +308,28 @@ class ConsumerSettings(GroupSettings, ClientSettings):
     client_rack: str = setting(str, "", "The rack of this client, to read from a replica near it.")
     max_decompressed_bytes: int = setting(
         int, 256 * 1024 * 1024, "A batch whose content and index take more memory is refused.", minimum=1, maximum=2**40
+    )
+    key_deserializer: Serializer | None = optional_setting(
+        object,
+        "Reads each key: a name, or a callable(bytes or None, context). None: keys stay bytes.",
+        convert=deserializer,
+        wanted=SERIALIZERS,
+        given_as="SerializerName | Callable[..., Any]",
+    )
+    value_deserializer: Serializer | None = optional_setting(
+        object,
+        "Reads each value: a name, or a callable(bytes or None, context). None: values stay bytes.",
+        convert=deserializer,
+        wanted=SERIALIZERS,
+        given_as="SerializerName | Callable[..., Any]",
+    )
+    deserialize_errors: str | Callable[..., Any] = setting(
+        object,
+        "raise",
+        "What becomes of a key or value that cannot be read: 'raise', 'keep' (the error), or what a callable returns.",
+        convert=deserialize_errors,
+        wanted="'raise', 'keep', or a callable(error, record)",
+        given_as='Literal["raise", "keep"] | Callable[..., Any]',
     )
     allow_auto_create_topics: bool = setting(
         bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."

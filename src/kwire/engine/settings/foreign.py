@@ -21,9 +21,9 @@ _TOKEN = "give {sasl_oauth_token}: a callable without arguments that returns (to
 _CREDENTIALS = "kwire asks a token endpoint for client credentials only; for another grant give {sasl_oauth_token}"
 _UNSECURED = "for a token without a signature give {sasl_oauthbearer_unsecured_claims}"
 _CONTEXT = "Python's ssl has no such setting by itself; make an ssl.SSLContext and give it as {ssl_context}"
-_VALUES = "kwire sends bytes: serialize values before send()"
-_KEYS = "kwire sends bytes: serialize keys before send()"
-_REGISTRY = "schema registries are not in this version of kwire; encode values before send()"
+_SENDS = "in kwire a Producer has {value_serializer} and {key_serializer}"
+_READS_BYTES = "in kwire a Consumer has {value_deserializer} and {key_deserializer}; a ShareConsumer returns bytes"
+_REGISTRY = "make a kwire.registry.Registry of it, and give serializers that use it as {value_serializer}"
 _CALLBACK = "use Delivery.add_done_callback(), or Delivery.result()"
 _ERRORS = (
     "errors are raised by the call that meets them; what happens in between is logged by logging.getLogger('kwire')"
@@ -52,9 +52,9 @@ class Verdict(NamedTuple):
 _PRODUCER = ("Producer",)
 _CONSUMER = ("Consumer",)
 _CONSUMERS = ("Consumer", "ShareConsumer")
-# A StringSerializer writes the bytes that `text.encode()` gives, and send() refuses a str; where a StringDeserializer
-# is wanted a program would get bytes unawares.
-_BYTES_SERIALIZERS = ("ByteArraySerializer", "ByteBufferSerializer", "BytesSerializer")
+# A StringSerializer writes the bytes that `text.encode()` gives; where a StringDeserializer is wanted a program would
+# get bytes unawares.
+_SERIALIZERS = ("ByteArraySerializer", "ByteBufferSerializer", "BytesSerializer", "StringSerializer")
 _BYTES_DESERIALIZERS = ("ByteArrayDeserializer", "ByteBufferDeserializer", "BytesDeserializer")
 _IGNORED = Foreign()
 
@@ -76,10 +76,8 @@ _TABLE = {
     "error.cb": Foreign(_ERRORS),
     "interceptor.classes": Foreign("kwire has no interceptors"),
     "kafka.client": Foreign("kwire makes its own connections"),
-    "key.deserializer": Foreign(
-        "kwire returns bytes: decode keys after poll()", _CONSUMERS, as_it_is=_BYTES_DESERIALIZERS
-    ),
-    "key.serializer": Foreign(_KEYS, _PRODUCER, as_it_is=(*_BYTES_SERIALIZERS, "StringSerializer")),
+    "key.deserializer": Foreign(_READS_BYTES, _CONSUMERS, as_it_is=_BYTES_DESERIALIZERS),
+    "key.serializer": Foreign(_SENDS, _PRODUCER, as_it_is=_SERIALIZERS),
     "log.cb": Foreign("kwire logs to logging.getLogger('kwire')"),
     "logger": Foreign("kwire logs to logging.getLogger('kwire')"),
     "loop": Foreign(_LOOP),
@@ -139,10 +137,8 @@ _TABLE = {
     "ssl.sigalgs.list": Foreign(_CONTEXT),
     "stats.cb": Foreign("statistics are not in this version of kwire"),
     "throttle.cb": Foreign("statistics are not in this version of kwire"),
-    "value.deserializer": Foreign(
-        "kwire returns bytes: decode values after poll()", _CONSUMERS, as_it_is=_BYTES_DESERIALIZERS
-    ),
-    "value.serializer": Foreign(_VALUES, _PRODUCER, as_it_is=(*_BYTES_SERIALIZERS, "StringSerializer")),
+    "value.deserializer": Foreign(_READS_BYTES, _CONSUMERS, as_it_is=_BYTES_DESERIALIZERS),
+    "value.serializer": Foreign(_SENDS, _PRODUCER, as_it_is=_SERIALIZERS),
     "internal.leave.group.on.close": Foreign(kinds=_CONSUMER),
     "internal.throw.on.fetch.stable.offset.unsupported": Foreign(kinds=_CONSUMER),
     "partitioner.adaptive.partitioning.enable": Foreign(kinds=_PRODUCER),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from kwire._typing import Any
+from kwire.engine.common.serialization import NAMES, Serializer, deserializer_of, serializer_of, with_context
 from kwire.engine.settings.kinds import verbatim_text
 
 PARTITIONERS = (
@@ -23,6 +24,9 @@ PARTITIONERS = (
     "fnv1a_random",
 )
 """What each does with a key, and without: `_pxi/client/partitioning.pxi`."""
+
+SERIALIZERS = f"one of {', '.join(map(repr, NAMES))}, or a callable(value, context)"
+"""What serializers and deserializers may be given as, for errors."""
 
 _JAVAS_PARTITIONERS = {
     "DefaultPartitioner": "default",
@@ -65,6 +69,36 @@ def partitioner(value: object) -> str | Callable[..., Any]:
     if name.lower() not in PARTITIONERS:
         raise ValueError
     return name.lower()
+
+
+def serializer(value: object) -> Serializer | None:
+    """The name of one, one of Java's classes, or a callable with or without a context; None for bytes."""
+    return _serde(value, serializer_of)
+
+
+def deserializer(value: object) -> Serializer | None:
+    """The same for what reads."""
+    return _serde(value, deserializer_of)
+
+
+def _serde(value: object, named: Callable[[str], Serializer | None]) -> Serializer | None:
+    if isinstance(value, str):
+        try:
+            return named(value.strip())
+        except KeyError:
+            raise ValueError from None
+    if not callable(value) or isinstance(value, type):
+        raise TypeError
+    return with_context(value)
+
+
+def deserialize_errors(value: object) -> str | Callable[..., Any]:
+    """One of the words, or a callable(error, record)."""
+    if callable(value):
+        return value
+    if value not in ("raise", "keep"):
+        raise ValueError
+    return str(value)
 
 
 def token_source(value: object) -> Callable[[], Any]:
