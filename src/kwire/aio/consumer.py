@@ -181,7 +181,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
 
     # -- what is different on an event loop --------------------------------------------------------------------------
 
-    def __aiter__(self) -> LoopIterator | AsyncIterator[Any]:
+    def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         """All records, one after the other; waits for new ones. Ends after `wakeup()`, and when `done()`.
 
         What the loop has not been given yet when it is left, or when any other method is called in it, is not lost: it
