@@ -6,18 +6,22 @@ A schema that is `bytes` alone is written as those bytes, without Avro's length,
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kwire._typing import override
 from kwire.errors import ConfigError, UnknownSchemaError
+from kwire.registry.avro_text import AvroText, avro_text
 from kwire.registry.flows import Flow
 from kwire.registry.framing import Framed, Framing
 from kwire.registry.front import RegistryFront, given_schema
 from kwire.registry.schema import Schema
 from kwire.registry.serializer import Decode, Encode, References, SchemaDeserializer, SchemaSerializer, missing
 from kwire.registry.subjects import Strategy, SubjectName
+
+if TYPE_CHECKING:
+    from kwire.registry.columns import Decode as DecodeColumns
 
 try:
     import fastavro
@@ -107,6 +111,24 @@ class AvroDeserializer(SchemaDeserializer):
         super().__init__(registry)
         self._reader = None if reader_schema is None else given_schema(reader_schema, None, ())
         self._from_dict = from_dict
+
+    @override
+    def columns(self, field: str, wanted: Collection[str] | None) -> DecodeColumns:
+        from kwire.registry.avro_columns import AvroColumns
+
+        reader = None if self._reader is None else self._at_once(self._text(self._reader, "the reader's schema"), "it")
+        return AvroColumns(self._text_of, reader, field, wanted).decode
+
+    def _text_of(self, id_: int | str) -> AvroText:
+        def flow() -> Flow[AvroText]:
+            schema = yield from self._registry._of_frame(id_, serialized=False)
+            return (yield from self._text(schema, f"schema {id_}"))
+
+        return self._at_once(flow(), f"schema {id_}")
+
+    def _text(self, schema: Schema, what: str) -> Flow[AvroText]:
+        references = yield from self._registry._resolved(schema, what)
+        return avro_text(schema, references, what)
 
     def _parsed_reader(self) -> Flow[Any]:
         """The reader's schema as fastavro reads it; None where there is none."""

@@ -52,6 +52,15 @@ def unframed(raw: bytes, context: Any) -> Framed:
     return Framed(*_id(raw))
 
 
+def header_id(value: bytes | None) -> str | None:
+    """The GUID in a header; None where there is none."""
+    try:
+        found = _id(value or b"")[0]
+    except SerializationError:
+        return None
+    return found if isinstance(found, str) else None
+
+
 def _id(data: bytes) -> tuple[int | str, bytes]:
     kind = data[0] if data else None
     if kind == _ID and len(data) >= _ID_END:

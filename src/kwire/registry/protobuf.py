@@ -7,8 +7,8 @@ files, each registered under its name. Well-known types (google/protobuf, google
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kwire._typing import override
 from kwire.errors import ConfigError, SerializationError, UnknownSchemaError
@@ -18,6 +18,9 @@ from kwire.registry.front import RegistryFront
 from kwire.registry.schema import Schema, SchemaReference
 from kwire.registry.serializer import Decode, Encode, References, SchemaDeserializer, SchemaSerializer, missing
 from kwire.registry.subjects import Strategy, SubjectName
+
+if TYPE_CHECKING:
+    from kwire.registry.columns import Decode as DecodeColumns
 
 try:
     from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
@@ -117,6 +120,14 @@ class ProtobufDeserializer(SchemaDeserializer):
     def __init__(self, registry: RegistryFront, message_class: Any = None) -> None:
         super().__init__(registry)
         self._class: Any = None if message_class is None else _checked(message_class)
+
+    @override
+    def columns(self, field: str, wanted: Collection[str] | None) -> DecodeColumns:
+        if self._class is None:
+            raise ConfigError("a ProtobufDeserializer makes columns of the messages of one class: give message_class")
+        from kwire.registry.protobuf_columns import protobuf_columns
+
+        return protobuf_columns(self._class.DESCRIPTOR, wanted)
 
     @override
     def known(self, id_: int | str) -> Decode | None:

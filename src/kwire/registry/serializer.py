@@ -8,8 +8,8 @@ time. With a `kwire.aio.Registry` that takes an `await`, which a call has not: `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from kwire.engine.common.serialization import SerializationContext
 from kwire.errors import ConfigError, KafkaError, SerializationError
@@ -19,6 +19,13 @@ from kwire.registry.front import RegistryFront
 from kwire.registry.schema import RegisteredSchema, Schema, SchemaReference
 from kwire.registry.subjects import Strategy, SubjectName, strategy_of
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kwire.registry.columns import Decode as DecodeColumns
+    from kwire.registry.columns import OnError
+
+T = TypeVar("T")
 Encode = Callable[[Any], bytes]
 Decode = Callable[[Framed], Any]
 References = dict[SchemaReference, Schema]
@@ -157,6 +164,7 @@ class SchemaDeserializer:
         _check_registry(registry)
         self._registry = registry
         self._known: dict[int | str, Decode] = {}
+        self._columns: dict[tuple[str, Collection[str] | None], DecodeColumns] = {}
 
     def __call__(self, raw: bytes | None, context: Any = None) -> Any:
         """The value of bytes; None of None. SerializationError for bytes that are none."""
@@ -166,8 +174,7 @@ class SchemaDeserializer:
             framed = unframed(raw, context)
             decode = self.known(framed.id)
             if decode is None:
-                _check_blocks(self._registry, f"schema {framed.id}", "prepare(records)")
-                decode = self._registry._door.run(self._prepare(framed.id))
+                decode = self._at_once(self._prepare(framed.id), f"schema {framed.id}")
             return decode(framed)
         except KafkaError:
             raise
@@ -178,6 +185,19 @@ class SchemaDeserializer:
         """Finds the schemas of these records; to be awaited with a `kwire.aio.Registry`. What has none is left out."""
         ids = {each for record in records if (each := _named(record, field)) is not None}
         return self._registry._door.run(self._prepare_all([each for each in ids if self.known(each) is None]))
+
+    def _at_once(self, flow: Flow[T], what: str) -> T:
+        """The result of a flow; where it would have to be awaited, that of what is known."""
+        if not self.needs_await:
+            return cast("T", self._registry._door.run(flow))
+        try:
+            next(flow)
+        except StopIteration as end:
+            return cast("T", end.value)
+        finally:
+            flow.close()
+        _check_blocks(self._registry, what, "prepare(records)")
+        raise AssertionError("unreachable")
 
     def _prepare_all(self, ids: list[int | str]) -> Flow[None]:
         for id_ in ids:
@@ -203,7 +223,28 @@ class SchemaDeserializer:
         """What reads values of this schema, where that is known already."""
         return self._known.get(id_)
 
+    def to_columns(
+        self,
+        batch: pa.RecordBatch,
+        field: str = "value",
+        *,
+        wanted: Collection[str] | None = None,
+        errors: OnError = "raise",
+    ) -> pa.RecordBatch:
+        """Records as `ConsumerRecords.to_arrow` makes them, with columns in the place of their keys or values."""
+        from kwire.registry.columns import with_fields
+
+        chosen = None if wanted is None else frozenset(wanted)
+        decode = self._columns.get((field, chosen))
+        if decode is None:
+            decode = self._columns[field, chosen] = self.columns(field, chosen)
+        return with_fields(batch, field, decode, errors)
+
     # -- for the subclass to define ---------------------------------------------------------------------------------
+
+    def columns(self, field: str, wanted: Collection[str] | None) -> DecodeColumns:
+        """What makes columns of values."""
+        raise ConfigError(f"{type(self).__name__} makes no columns")
 
     def decoder(self, schema: Schema, references: References, what: str) -> Flow[Decode]:
         """What makes values of bytes written by this schema."""

@@ -5,19 +5,41 @@ Layer 3, no I/O. The bytes are shared with what was received; nothing is decoded
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kwire._codec import ConsumedIterator, ConsumerRecord, RecordColumns, Records, keep_arenas, record_plan
 from kwire._typing import TYPE_CHECKING, overload
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
 from kwire.engine.common.addresses import TopicPartition
+from kwire.errors import ConfigError
 
 if TYPE_CHECKING:
-    from typing import Literal
+    from typing import Literal, Protocol
 
     import pandas
     import pyarrow
+else:
+    Protocol = object
+
+
+COLUMNS = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
+_PLACE = ("topic", "partition", "offset", "headers")
+"""What says where a record is, and which schema it names."""
+
+
+class ColumnDeserializer(Protocol):
+    """What makes columns of keys or values: a deserializer of `kwire.registry`."""
+
+    def to_columns(
+        self,
+        batch: pyarrow.RecordBatch,
+        field: str = "value",
+        *,
+        wanted: Collection[str] | None = None,
+        errors: Literal["raise", "null"] = "raise",
+    ) -> pyarrow.RecordBatch:
+        """The batch with columns in the place of that field; those of these names, None for all."""
 
 
 @without(absent.RECORDS)
@@ -96,12 +118,41 @@ class ConsumerRecords:
         *,
         binary_view: bool = False,
         timestamp_unit: Literal["ms", "us", "ns"] = "ms",
+        key: ColumnDeserializer | None = None,
+        value: ColumnDeserializer | None = None,
+        errors: Literal["raise", "null"] = "raise",
     ) -> pyarrow.RecordBatch:
         """A pyarrow.RecordBatch of all records: topic and partition, then the columns of `Records.to_arrow`.
 
         `columns` names those wanted, in that order. LimitError when a column is larger than 2 GiB.
+
+        `value` and `key` are deserializers of `kwire.registry`: in the place of the value, or the key, stand the fields
+        of its schema, without an object for each record. What cannot be read raises SerializationError, or is null in
+        all of them with errors="null". A field whose name another column has is called value_<name>, or key_<name>.
         """
-        return self._columns(columns, binary_view, timestamp_unit).to_arrow()
+        if key is None and value is None:
+            return self._columns(columns, binary_view, timestamp_unit).to_arrow()
+        return self._deserialized(columns, timestamp_unit, {"key": key, "value": value}, errors)
+
+    def _deserialized(
+        self,
+        columns: Sequence[str] | None,
+        timestamp_unit: str,
+        deserializers: Mapping[str, ColumnDeserializer | None],
+        errors: Literal["raise", "null"],
+    ) -> pyarrow.RecordBatch:
+        given = {field: each for field, each in deserializers.items() if each is not None}
+        for field, deserializer in given.items():
+            if not hasattr(deserializer, "to_columns"):
+                raise ConfigError(f"{field}={deserializer!r}: expected a deserializer of kwire.registry")
+        raw = None if columns is None else [each for each in COLUMNS if each in {*_PLACE, *given, *columns}]
+        batch = self._columns(raw, binary_view=False, timestamp_unit=timestamp_unit).to_arrow()
+        for field, deserializer in given.items():
+            wanted = None
+            if columns is not None and len(given) == 1:  # else the names of one depend on those of the other
+                wanted = {*columns, *(each.removeprefix(f"{field}_") for each in columns)}
+            batch = deserializer.to_columns(batch, field, wanted=wanted, errors=errors)
+        return batch if columns is None else _select(batch, columns)
 
     def to_pandas(self, columns: Sequence[str] | None = None) -> pandas.DataFrame:
         """A pandas.DataFrame with the columns of `to_arrow`."""
@@ -119,3 +170,11 @@ class ConsumerRecords:
     def _columns(self, columns: Sequence[str] | None, binary_view: bool, timestamp_unit: str) -> RecordColumns:
         plan = record_plan(columns, binary_view=binary_view, timestamp_unit=timestamp_unit, with_place=True)
         return RecordColumns(plan, [(records, tp.topic, tp.partition) for tp, records in self._parts])
+
+
+def _select(batch: pyarrow.RecordBatch, columns: Sequence[str]) -> pyarrow.RecordBatch:
+    names = batch.schema.names
+    for each in columns:
+        if each not in names:
+            raise ConfigError(f"columns: there is no {each!r}; there are {', '.join(names)}")
+    return batch.select(list(columns))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.types import StructType
 
-from kwire.errors import ConfigError, UnknownSchemaError
+from kwire.errors import ConfigError
 from kwire.registry.avro_text import AvroText
 from kwire.spark.decoding.contract import Decode, Fault
 from kwire.spark.decoding.ddl import parse_schema
@@ -27,16 +27,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kwire._values import AvroPlan
-    from kwire.columns.avro_plan import AvroReader
 
 _SUFFIXES: Final = (
     "schema", "writerSchema", "registry", "registry.subject", "registry.user", "registry.password", "registry.caFile",
     "registry.token", "registry.certFile", "registry.keyFile",
 )  # fmt: skip
-_MAX_PLANS: Final = 1000
-"""Writers' schemas that a task keeps besides those of its present batch."""
-_MAX_UNKNOWN: Final = 50
-"""Ids of one task that are looked for in vain: bytes that are no values have any number of them."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +51,7 @@ class AvroFormat:
 
         from kwire._values import decode_avro, framed_ids
         from kwire.columns.avro_plan import AvroReader
+        from kwire.registry.avro_plans import AvroPlans
 
         reader = AvroReader(self.reader.parse(), self.column, set(fields))
         if self.registry is None:
@@ -64,7 +60,7 @@ class AvroFormat:
             def plans_of(values: pa.Array) -> AvroPlan | dict[int, AvroPlan]:
                 return plan
         else:
-            plans = _Plans(self.registry, reader)
+            plans = AvroPlans(self.registry.by_id, reader)
 
             def plans_of(values: pa.Array) -> AvroPlan | dict[int, AvroPlan]:
                 return plans.of(framed_ids(values))
@@ -75,37 +71,6 @@ class AvroFormat:
             return pa.record_batch(built).columns, [_fault(*fault) for fault in built.faults]
 
         return decode
-
-
-class _Plans:
-    """The plans of the ids met so far. An id without a schema that fits is refused, each time it comes."""
-
-    def __init__(self, registry: SchemaSource, reader: AvroReader) -> None:
-        self._registry = registry
-        self._reader = reader
-        self._plans: dict[int, AvroPlan] = {}
-        self._unknown = 0
-
-    def of(self, ids: set[int]) -> dict[int, AvroPlan]:
-        if len(self._plans) > _MAX_PLANS:
-            self._plans = {id_: plan for id_, plan in self._plans.items() if id_ in ids}
-        for id_ in sorted(ids - self._plans.keys()):
-            self._plans[id_] = self._plan(id_)
-        return self._plans
-
-    def _plan(self, id_: int) -> AvroPlan:
-        from kwire._values import AvroPlan
-
-        reason = f"schema {id_} was not looked up: {_MAX_UNKNOWN} others of this task were not found"
-        if self._unknown < _MAX_UNKNOWN:
-            try:
-                return self._reader.plan(self._registry.by_id(id_).parse())
-            except UnknownSchemaError as fault:
-                self._unknown += 1
-                reason = str(fault)
-            except ConfigError as fault:
-                reason = f"schema {id_}: {fault}"
-        return AvroPlan(self._reader.layout, [("refuse", -1, (), 0, reason, "")])
 
 
 def parse(settings: DecoderSettings) -> AvroFormat:
