@@ -22,6 +22,7 @@ GIVEN = {
     **dict.fromkeys(("frame", "orders", "rows", "totals"), "pyspark.sql.DataFrame"),
     "broker": "kwire.testing.Broker",
     "ca_pem": "str",
+    "ORDER": "str",
     "fetch_token": "collections.abc.Callable[[], str]",
     "run_my_service": "collections.abc.Callable[[str], None]",
     "submit_jobs": "collections.abc.Callable[[], None]",
