@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from typing import Any
 
 import pyarrow as pa
@@ -192,6 +193,36 @@ def test_values_that_all_name_no_schema(registry: Registry) -> None:
         polled(b"x", b"y").to_arrow(value=AvroDeserializer(registry))
     with pytest.raises(SerializationError, match="schema 99 is not in the registry"):
         polled(b"\0\0\0\0\x63x", *written(registry, OLD, {"id": 1})).to_arrow(value=AvroDeserializer(registry, OLD))
+
+
+def test_bytes_alone_make_no_column_since_they_have_no_length(registry: Registry) -> None:
+    values = written(registry, '"bytes"', b"\2a", b"\2b")
+    with pytest.raises(ConfigError, match="a schema of bytes alone"):
+        polled(*values).to_arrow(value=AvroDeserializer(registry))
+    with pytest.raises(SerializationError, match="a schema of bytes alone"):
+        polled(*values).to_arrow(value=AvroDeserializer(registry, '"string"'))
+
+
+def test_threads_may_share_a_deserializer(registry: Registry) -> None:
+    deserializer = AvroDeserializer(registry)
+    polls = [polled(*written(registry, schema, {"id": 1}, {"id": 2})) for schema in (OLD, NEW)]
+    wrong: list[Any] = []
+
+    def read() -> None:
+        for n in range(100):
+            try:
+                found = polls[n % 2].to_arrow(["id"], value=deserializer).column("id").to_pylist()
+            except Exception as error:
+                found = [error]
+            if found != [1, 2]:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert wrong == []
 
 
 def test_what_makes_no_columns_is_refused(registry: Registry) -> None:

@@ -34,6 +34,7 @@ from kwire.registry import (
     SchemaReference,
     SerializationContext,
 )
+from kwire.registry import serializer as serializer_module
 from tests.each import each
 from tests.registry.messages import CLASSES, an_order
 from tests.registry.server import RegistryServer
@@ -381,3 +382,27 @@ def test_with_a_registry_of_asyncio_schemas_are_found_before(server: RegistrySer
 
     asyncio.run(main())
     assert server.asked == ["POST /subjects/t-value/versions", "GET /schemas/ids/1", "GET /schemas/ids/99"]
+
+
+def test_an_id_that_the_registry_has_not_is_not_asked_for_with_each_record(
+    server: RegistryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deserializer = AvroDeserializer(Registry(server.url))
+    for _ in range(50):
+        with pytest.raises(UnknownSchemaError, match="schema 99 is not in the registry"):
+            deserializer(b"\0\0\0\0\x63x", context())
+    assert len(server.asked) == 1
+    server.add(99, "string")
+    monkeypatch.setattr(serializer_module, "time", SimpleNamespace(monotonic=lambda: float("inf")))
+    assert deserializer(b"\0\0\0\0\x63\2x", context()) == "x"
+
+
+def test_a_reader_on_an_event_loop_says_what_the_registry_has_not(server: RegistryServer) -> None:
+    async def main() -> None:
+        deserializer = AvroDeserializer(aio.Registry(server.url))
+        raw = b"\0\0\0\0\x63x"
+        await deserializer.prepare([SimpleNamespace(topic="t", key=None, value=raw, headers=[])])
+        with pytest.raises(UnknownSchemaError, match="schema 99 is not in the registry"):
+            deserializer(raw, context())
+
+    asyncio.run(main())

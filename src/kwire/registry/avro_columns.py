@@ -4,7 +4,7 @@ the newest says of the schemas met so far: that with the greatest id."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire._values import BuiltColumns, decode_avro, framed_ids
 from kwire.columns.avro_plan import AvroReader
@@ -31,8 +31,7 @@ class AvroColumns:
         self._wanted = wanted
         self._newest = -1
         self._is_given = reader is not None
-        self._by_id: AvroPlans[int] | None = None
-        self._by_guid: AvroPlans[str] | None = None
+        self._readers: _Readers | None = None
         if reader is not None:
             self._read_as(reader)
 
@@ -41,18 +40,19 @@ class AvroColumns:
         ids: Collection[int] = framed_ids(values) if guid is None else ()
         if not self._is_given:
             self._take_newer(ids, guid)
-        if self._by_id is None or self._by_guid is None:
+        readers = self._readers
+        if readers is None:
             if values.null_count < len(values):
                 raise SerializationError(f"none of these {self._field}s names a schema that the registry has")
             return None
-        plans = self._by_id.of(ids) if guid is None else self._by_guid.of({guid})[guid]
-        return decode_avro(values, self._by_id.reader.layout, plans)
+        plans = readers.by_id.of(ids) if guid is None else readers.by_guid.of({guid})[guid]
+        return decode_avro(values, readers.by_id.reader.layout, plans)
 
     def _take_newer(self, ids: Collection[int], guid: str | None) -> None:
         """Reads as the newest of these that there is, from now on. GUIDs have no order: one is taken if there is none
         yet."""
         newer: list[int | str] = [each for each in sorted(ids, reverse=True) if each > self._newest]
-        if guid is not None and self._by_id is None:
+        if guid is not None and self._readers is None:
             newer.append(guid)
         for each in newer:
             try:
@@ -63,6 +63,13 @@ class AvroColumns:
             return
 
     def _read_as(self, text: AvroText) -> None:
-        reader = AvroReader(text.parse(), self._field, self._wanted)
-        self._by_id = AvroPlans(self._text_of, reader)
-        self._by_guid = AvroPlans(self._text_of, reader)
+        """From the next values on; other threads may be reading some."""
+        reader = AvroReader(text.parse_framed(), self._field, self._wanted)
+        self._readers = _Readers(AvroPlans(self._text_of, reader), AvroPlans(self._text_of, reader))
+
+
+class _Readers(NamedTuple):
+    """What values become, and the plans of those with ids and those with GUIDs."""
+
+    by_id: AvroPlans[int]
+    by_guid: AvroPlans[str]

@@ -38,7 +38,7 @@ class AvroPlans(Generic[Id]):
         reason = f"schema {id_} was not looked up: {_MAX_UNKNOWN} others of this task were not found"
         if self._unknown < _MAX_UNKNOWN:
             try:
-                return self.reader.plan(self._text_of(id_).parse())
+                return self.reader.plan(self._text_of(id_).parse_framed())
             except UnknownSchemaError as fault:
                 self._unknown += 1
                 reason = str(fault)

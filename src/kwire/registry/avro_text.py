@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kwire.columns.avro_schema import AvroType, named_types, parse_avro_schema
 from kwire.engine.connections.sasl.exchange import quoted
-from kwire.errors import UnknownSchemaError
+from kwire.errors import ConfigError, UnknownSchemaError
 from kwire.registry.schema import Schema, SchemaReference
 
 _SHOWN = 40
@@ -19,6 +19,13 @@ class AvroText:
 
     text: str
     references: tuple[str, ...] = ()
+
+    def parse_framed(self) -> AvroType:
+        """As `parse`, for values with a schema's id; ConfigError for those of `bytes` alone, which have no length."""
+        parsed = self.parse()
+        if parsed.kind == "bytes":
+            raise ConfigError("serializers write a schema of bytes alone as it is, and no column is made of that")
+        return parsed
 
     def parse(self) -> AvroType:
         known: dict[str, AvroType] = {}

@@ -8,7 +8,9 @@ time. With a `kwire.aio.Registry` that takes an `await`, which a call has not: `
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from kwire.engine.common.serialization import SerializationContext
@@ -29,6 +31,9 @@ T = TypeVar("T")
 Encode = Callable[[Any], bytes]
 Decode = Callable[[Framed], Any]
 References = dict[SchemaReference, Schema]
+
+ASKED_AGAIN_AFTER_S: Final = 5.0
+"""Seconds for which a schema that was looked for in vain is not looked for again: thousands of values may name it."""
 
 MAX_KEPT: Final = 1000
 """Subjects or schemas that one serializer keeps what it needs of."""
@@ -164,6 +169,7 @@ class SchemaDeserializer:
         _check_registry(registry)
         self._registry = registry
         self._known: dict[int | str, Decode] = {}
+        self._failed: dict[int | str, tuple[KafkaError, float]] = {}
         self._columns: dict[tuple[str, Collection[str] | None], DecodeColumns] = {}
 
     def __call__(self, raw: bytes | None, context: Any = None) -> Any:
@@ -174,6 +180,7 @@ class SchemaDeserializer:
             framed = unframed(raw, context)
             decode = self.known(framed.id)
             if decode is None:
+                self._check_failed(framed.id)
                 decode = self._at_once(self._prepare(framed.id), f"schema {framed.id}")
             return decode(framed)
         except KafkaError:
@@ -204,15 +211,28 @@ class SchemaDeserializer:
             try:
                 yield from self._prepare(id_)
             except KafkaError:
-                pass  # the record that names it says so
+                pass  # the record that names it raises this
 
     def _prepare(self, id_: int | str) -> Flow[Decode]:
+        try:
+            decode = yield from self._decoder_of(id_)
+        except KafkaError as error:
+            _put(self._failed, id_, (error, time.monotonic() + ASKED_AGAIN_AFTER_S))
+            raise
+        _put(self._known, id_, decode)
+        return decode
+
+    def _check_failed(self, id_: int | str) -> None:
+        """Raises what was wrong with a schema, if that was looked for just now."""
+        error, until = self._failed.get(id_, (None, 0.0))
+        if error is not None and time.monotonic() < until:
+            raise copy(error)
+
+    def _decoder_of(self, id_: int | str) -> Flow[Decode]:
         front, what = self._registry, f"schema {id_}"
         schema = yield from front._of_frame(id_, serialized=self.as_serialized)
         references = yield from front._resolved(schema, what, serialized=self.as_serialized)
-        decode = yield from self.decoder(schema, references, what)
-        _put(self._known, id_, decode)
-        return decode
+        return (yield from self.decoder(schema, references, what))
 
     @property
     def needs_await(self) -> bool:
@@ -237,7 +257,8 @@ class SchemaDeserializer:
         chosen = None if wanted is None else frozenset(wanted)
         decode = self._columns.get((field, chosen))
         if decode is None:
-            decode = self._columns[field, chosen] = self.columns(field, chosen)
+            decode = self.columns(field, chosen)
+            _put(self._columns, (field, chosen), decode)
         return with_fields(batch, field, decode, errors)
 
     # -- for the subclass to define ---------------------------------------------------------------------------------
