@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kwire.consumer import ConsumerRecords as ConsumerRecords
     from kwire.engine.calls.offsets import OffsetAndMetadata as OffsetAndMetadata
     from kwire.engine.common.addresses import TopicPartition as TopicPartition
+    from kwire.engine.consumer.deserialization import DeserializedRecord as DeserializedRecord
     from kwire.engine.groups.membership import GroupMetadata as GroupMetadata
     from kwire.engine.settings.options import AdminOptions as AdminOptions
     from kwire.engine.settings.options import ConsumerOptions as ConsumerOptions
@@ -45,6 +46,7 @@ __all__ = [
     "ConsumerRecord",
     "ConsumerRecords",
     "Delivery",
+    "DeserializedRecord",
     "GroupMetadata",
     "KafkaError",
     "OffsetAndMetadata",
@@ -68,6 +70,7 @@ if not TYPE_CHECKING:
         "ConsumerRecord": "kwire.consumer",
         "ConsumerRecords": "kwire.consumer",
         "Delivery": "kwire.producer",
+        "DeserializedRecord": "kwire.engine.consumer.deserialization",
         "GroupMetadata": "kwire.engine.groups.membership",
         "KafkaError": "kwire.errors",
         "OffsetAndMetadata": "kwire.engine.calls.offsets",

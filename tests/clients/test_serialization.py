@@ -415,3 +415,27 @@ def test_a_consumer_of_asyncio_asks_its_registry_before_it_reads(
 
     asyncio.run(main())
     assert json.loads(server.model.subjects[f"{topic}-value"].versions[1].text) == json.loads(USER)
+
+
+def test_an_event_loop_turns_while_many_records_are_read(broker: Broker, topic: str) -> None:
+    turns = 0
+
+    def read(raw: bytes | None, context: object) -> int:
+        return turns
+
+    async def main() -> list[int]:
+        nonlocal turns
+        async with aio.Producer(broker.bootstrap_servers) as producer:
+            producer.send_many(topic, [b"x"] * 5000)
+        settings: dict[str, Any] = {"auto_offset_reset": "earliest", "max_poll_records": 5000}
+        async with aio.Consumer(broker.bootstrap_servers, value_deserializer=read, **settings) as consumer:
+            consumer.assign([(topic, 0)])
+            polled = asyncio.create_task(consumer.poll(timeout=10))
+            while not polled.done():
+                await asyncio.sleep(0)
+                turns += 1
+            return [int(value or 0) for value in (await polled).values()]
+
+    seen = asyncio.run(main())
+    assert len(seen) == 5000
+    assert len(set(seen)) > 2

@@ -406,3 +406,19 @@ def test_a_reader_on_an_event_loop_says_what_the_registry_has_not(server: Regist
             deserializer(raw, context())
 
     asyncio.run(main())
+
+
+def test_a_schema_with_rules_is_refused_since_nobody_runs_them(server: RegistryServer) -> None:
+    rules = {"domainRules": [{"name": "encrypt", "kind": "TRANSFORM", "type": "ENCRYPT", "tags": ["PII"]}]}
+    shown = {"schema": '"string"', "id": 7, "version": 1, "subject": "t-value", "ruleSet": rules}
+    server.answers |= {"/schemas/ids/7": (200, shown), "/subjects/t-value/versions/latest": (200, shown)}
+    raw = b"\0\0\0\0\7\2x"
+    with pytest.raises(SerializationError, match="the schema of t-value has rules, which kwire does not run"):
+        AvroSerializer(Registry(server.url), use_latest=True)("x", context())
+    with pytest.raises(SerializationError, match="schema 7 has rules"):
+        AvroDeserializer(Registry(server.url))(raw, context())
+    careless = Registry(server.url, ignore_rules=True)
+    assert AvroSerializer(careless, use_latest=True)("x", context()) == raw
+    assert AvroDeserializer(careless)(raw, context()) == "x"
+    server.answers["/schemas/ids/7"] = (200, {**shown, "ruleSet": {"domainRules": []}})
+    assert AvroDeserializer(Registry(server.url))(raw, context()) == "x"

@@ -101,6 +101,7 @@ class Registry(RegistryFront):
         default_api_timeout_ms: int = 60_000,
         retries: int = 2,
         retry_backoff_ms: int = 200,
+        ignore_rules: bool = False,
     ) -> None:
         self._open(
             settings_of(
@@ -117,6 +118,7 @@ class Registry(RegistryFront):
                 default_api_timeout_ms=default_api_timeout_ms,
                 retries=retries,
                 retry_backoff_ms=retry_backoff_ms,
+                ignore_rules=ignore_rules,
             )
         )
 

@@ -1,7 +1,10 @@
-"""What a registry answers, made into what calls return; it may be any JSON, so all of it is looked at.
+"""What a registry answers, made into what calls return.
 
-a schema      {"schema": "...", "schemaType": "AVRO", "references": [...]}, with "id", "version", "subject", "guid"
-a reference   {"name": "...", "subject": "...", "version": 1}
+    a schema      {"schema": "...", "schemaType": "AVRO", "references": [...], "ruleSet": {"domainRules": [...]}}, and
+                  often "id", "version", "subject", "guid"
+    a reference   {"name": "...", "subject": "...", "version": 1}
+
+An answer may be any JSON, so all of it is looked at.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ def schema_of(answer: Any, what: str, urls: str) -> Schema:
     references = answer.get("references") or []
     if not isinstance(text, str) or not isinstance(kind, str) or not isinstance(references, list):
         raise RegistryError(f"{what}: the answer of {urls} has no schema")
-    return Schema(text, kind, tuple(_reference(each, what, urls) for each in references))
+    rules = answer.get("ruleSet")
+    has_rules = any(rules.values()) if isinstance(rules, dict) else False
+    return Schema(text, kind, tuple(_reference(each, what, urls) for each in references), has_rules)
 
 
 def _reference(answer: Any, what: str, urls: str) -> SchemaReference:

@@ -17,7 +17,15 @@ from kwire.registry.flows import Flow
 from kwire.registry.framing import Framed, Framing
 from kwire.registry.front import RegistryFront, given_schema
 from kwire.registry.schema import Schema
-from kwire.registry.serializer import Decode, Encode, References, SchemaDeserializer, SchemaSerializer, missing
+from kwire.registry.serializer import (
+    Decode,
+    Encode,
+    References,
+    SchemaDeserializer,
+    SchemaSerializer,
+    check_rules,
+    missing,
+)
 from kwire.registry.subjects import Strategy, SubjectName
 
 if TYPE_CHECKING:
@@ -122,6 +130,7 @@ class AvroDeserializer(SchemaDeserializer):
     def _text_of(self, id_: int | str) -> AvroText:
         def flow() -> Flow[AvroText]:
             schema = yield from self._registry._of_frame(id_, serialized=False)
+            check_rules(self._registry, schema, f"schema {id_}")
             return (yield from self._text(schema, f"schema {id_}"))
 
         return self._at_once(flow(), f"schema {id_}")

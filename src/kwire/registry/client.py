@@ -29,6 +29,9 @@ class Registry(RegistryFront):
     One try takes `request_timeout_ms` at most. What may go better is tried `retries` times more, after
     `retry_backoff_ms`, twice that, and so on; a call takes `default_api_timeout_ms` at most.
 
+    Rules of schemas (Confluent's data contracts) are not run: serializers refuse a schema that has some, unless
+    `ignore_rules`.
+
     What an id stands for never changes, so it is asked for once, by one thread while others wait for it. There is
     nothing to close. It pickles as its configuration. Errors: RegistryError, with its kinds UnknownSchemaError and
     IncompatibleSchemaError; ConfigError for arguments.
@@ -53,6 +56,7 @@ class Registry(RegistryFront):
         default_api_timeout_ms: int = 60_000,
         retries: int = 2,
         retry_backoff_ms: int = 200,
+        ignore_rules: bool = False,
     ) -> None:
         self._open(
             settings_of(
@@ -69,6 +73,7 @@ class Registry(RegistryFront):
                 default_api_timeout_ms=default_api_timeout_ms,
                 retries=retries,
                 retry_backoff_ms=retry_backoff_ms,
+                ignore_rules=ignore_rules,
             )
         )
 

@@ -1,10 +1,12 @@
 """What both registries share: the flows of their calls, by Confluent's HTTP interface, and what they keep.
 
-GET    /schemas/ids/{id}, /schemas/guids/{guid}
-GET    /subjects, /subjects/{subject}/versions, /subjects/{subject}/versions/{version or latest}
-POST   /subjects/{subject}, /subjects/{subject}/versions, /compatibility/subjects/{subject}/versions/{version}
-DELETE /subjects/{subject}, /subjects/{subject}/versions/{version}
-GET, PUT, DELETE /config, /config/{subject}
+    GET    /schemas/ids/{id}, /schemas/guids/{guid}
+    GET    /subjects, /subjects/{subject}/versions, /subjects/{subject}/versions/{version or latest}
+    POST   /subjects/{subject}, /subjects/{subject}/versions, /compatibility/subjects/{subject}/versions/{version}
+    DELETE /subjects/{subject}, /subjects/{subject}/versions/{version}
+    GET    /config, /config/{subject}; PUT to set
+
+What an id, a GUID or a version stands for is kept: it never changes.
 """
 
 from __future__ import annotations

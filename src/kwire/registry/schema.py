@@ -16,11 +16,15 @@ class SchemaReference:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema: its text, of which kind it is (AVRO, PROTOBUF or JSON), and the schemas that it refers to."""
+    """A schema: its text, of which kind it is (AVRO, PROTOBUF or JSON), and the schemas that it refers to.
+
+    `has_rules`: the registry has rules for its values (Confluent's data contracts), such as which fields to encrypt.
+    """
 
     text: str
     schema_type: str = "AVRO"
     references: tuple[SchemaReference, ...] = ()
+    has_rules: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,7 @@ class SchemaSerializer:
             tell = self._registry._registering if self._auto_register else self._registry._lookup
             registered = yield from tell(subject, schema, normalize=self._normalize)
         written = registered.schema
+        check_rules(self._registry, written, f"the schema of {subject}")
         references = yield from self._registry._resolved(written, f"the schema of {subject}")
         known = _Known(self._frame(registered) + self.frame_end(), self.encoder(written, references))
         _put(self._known, subject, known)
@@ -231,6 +232,7 @@ class SchemaDeserializer:
     def _decoder_of(self, id_: int | str) -> Flow[Decode]:
         front, what = self._registry, f"schema {id_}"
         schema = yield from front._of_frame(id_, serialized=self.as_serialized)
+        check_rules(front, schema, what)
         references = yield from front._resolved(schema, what, serialized=self.as_serialized)
         return (yield from self.decoder(schema, references, what))
 
@@ -297,6 +299,14 @@ def _check_blocks(registry: RegistryFront, what: str, call: str) -> None:
     if not registry._door.blocks:
         raise SerializationError(
             f"{what} is not known yet, and asking takes an await: await {call} of the serializer first"
+        )
+
+
+def check_rules(registry: RegistryFront, schema: Schema, what: str) -> None:
+    """A rule may encrypt: values without it would show, or be, what they must not."""
+    if schema.has_rules and not registry.settings.ignore_rules:
+        raise SerializationError(
+            f"{what} has rules, which kwire does not run: Registry(ignore_rules=True) does without"
         )
 
 

@@ -46,6 +46,7 @@ class RegistrySettings:
     call_timeout_s: float = 60.0
     retries: int = 2
     retry_backoff_s: float = 0.2
+    ignore_rules: bool = False
     _tokens: list[tuple[str, float]] = field(default_factory=list, repr=False, compare=False)
     """The token of a callable that said how long it lasts, with the time until which it is used."""
 
@@ -159,6 +160,7 @@ def settings_of(
     default_api_timeout_ms: int,
     retries: int,
     retry_backoff_ms: int,
+    ignore_rules: bool,
 ) -> RegistrySettings:
     """The keywords of a Registry, checked."""
     numbers = {
@@ -186,6 +188,7 @@ def settings_of(
         default_api_timeout_ms / 1000,
         retries,
         retry_backoff_ms / 1000,
+        ignore_rules,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 
 from kwire._codec import ConsumerRecord, Records
 from kwire._typing import Any, override
@@ -142,36 +143,27 @@ class Deserialization:
     """The deserializers of one consumer, and what becomes of records that they cannot read."""
 
     def __init__(self, key: Serializer | None, value: Serializer | None, on_error: OnError) -> None:
-        self._key = key
-        self._value = value
+        self.key = key
+        self.value = value
         self._on_error = on_error
 
     def preparations(self, records: ConsumerRecords) -> list[Tell]:
         """What has to be awaited before these records can be read."""
-        deserializers: tuple[tuple[str, Any], ...] = (("key", self._key), ("value", self._value))
+        deserializers: tuple[tuple[str, Any], ...] = (("key", self.key), ("value", self.value))
         return [
             Tell(partial(_prepare, deserializer, field), records)
             for field, deserializer in deserializers
             if records and getattr(deserializer, "needs_await", False)
         ]
 
-    def read(self, records: ConsumerRecords) -> DeserializedRecords:
-        """The records up to the first that cannot be read; raises the error of that if it is the first of all."""
-        keys: list[Any] | None = None if self._key is None else []
-        values: list[Any] | None = None if self._value is None else []
-        for at, record in enumerate(records):
-            try:
-                key = None if self._key is None else self._read(self._key, record, "key", record.key)
-                value = None if self._value is None else self._read(self._value, record, "value", record.value)
-            except SerializationError:
-                if not at:
-                    raise
-                return DeserializedRecords(records[:at]._parts, keys, values)
-            if keys is not None:
-                keys.append(key)
-            if values is not None:
-                values.append(value)
-        return DeserializedRecords(records._parts, keys, values)
+    def reading(self, records: ConsumerRecords) -> Reading:
+        """Reads these, some at a time."""
+        return Reading(self, records)
+
+    def read(self, record: ConsumerRecord) -> tuple[Any, Any]:
+        """The key and the value of one record; None for one that stays bytes."""
+        key = None if self.key is None else self._read(self.key, record, "key", record.key)
+        return key, None if self.value is None else self._read(self.value, record, "value", record.value)
 
     def _read(self, deserializer: Serializer, record: ConsumerRecord, field: str, raw: bytes | None) -> Any:
         try:
@@ -183,6 +175,34 @@ class Deserialization:
         if callable(self._on_error):
             return self._on_error(made, record)
         raise made
+
+
+class Reading:
+    """The records of one poll while they are read: up to the first that cannot be."""
+
+    def __init__(self, deserialization: Deserialization, records: ConsumerRecords) -> None:
+        self._deserialization = deserialization
+        self._records = records
+        self._left = iter(records)
+        self._pairs: list[tuple[Any, Any]] = []
+
+    def go_on(self, count: int) -> bool:
+        """Reads so many more; whether there may be others. Raises the error of the first record of all."""
+        for record in islice(self._left, count):
+            try:
+                self._pairs.append(self._deserialization.read(record))
+            except SerializationError:
+                if not self._pairs:
+                    raise
+                return False
+        return len(self._pairs) < len(self._records)
+
+    def result(self) -> DeserializedRecords:
+        """The records that were read."""
+        parts = self._records[: len(self._pairs)]._parts
+        keys = None if self._deserialization.key is None else [key for key, _ in self._pairs]
+        values = None if self._deserialization.value is None else [value for _, value in self._pairs]
+        return DeserializedRecords(parts, keys, values)
 
 
 def as_received(what: object) -> object:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from kwire.engine.groups.rebalances import Rebalances
 
 
+READ_AT_ONCE = 256
+"""Records that deserializers read before the loop may turn."""
+
+
 def poll(
     door: Door, polling: Polling, rebalances: Rebalances | None, timeout: float | None, max_records: int | None
 ) -> Wait[ConsumerRecords]:
@@ -52,7 +56,10 @@ def deserialized(
     """The records of a poll with their keys and values read; those from the first that cannot be on wait again."""
     records = yield from polled
     yield from deserialization.preparations(records)
-    made = deserialization.read(records)
+    reading = deserialization.reading(records)
+    while reading.go_on(READ_AT_ONCE):
+        yield Turn(_is_at_hand)
+    made = reading.result()
     if len(made) < len(records):
         door.call(lambda now: hand_out.limit(len(made)))
     return made
@@ -66,3 +73,7 @@ def position(door: Door, polling: Polling, tp: TopicPartition, patience: float) 
     if found is None:
         raise polling.no_position(tp, patience)
     return found
+
+
+def _is_at_hand() -> bool:
+    return True
