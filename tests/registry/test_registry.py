@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import pickle
+import signal
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -157,6 +160,15 @@ def test_what_is_deleted_is_gone_and_can_be_registered_again(registry: Any, serv
     assert registry.subjects(deleted=True) == []
 
 
+def test_a_version_that_is_deleted_for_good_may_come_back_as_another_schema(registry: Any) -> None:
+    reference = SchemaReference("N", "n", 1)
+    for text in ('{"type":"enum","name":"N","symbols":["A"]}', '{"type":"enum","name":"N","symbols":["B"]}'):
+        registry.register("n", text)
+        assert json.loads(registry.resolve(Schema('"N"', "AVRO", (reference,)))[reference].text) == json.loads(text)
+        registry.delete_subject("n")
+        registry.delete_subject("n", permanent=True)
+
+
 def test_schemas_that_differ_in_order_only_are_one_when_normalized(registry: Any) -> None:
     one, other = '{"type":"int","doc":"x"}', '{"doc":"x","type":"int"}'
     assert registry.register("s", one, normalize=True) == registry.register("s", other, normalize=True)
@@ -239,6 +251,23 @@ def test_threads_that_want_what_is_not_there_all_hear_of_it(server: RegistryServ
         each.join()
     assert [type(each) for each in errors] == [UnknownSchemaError] * 4
     assert len(server.requests) == 1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_does_not_wait_for_a_thread_that_it_has_not(server: RegistryServer) -> None:
+    server.add(7, "int")
+    server.pause_s = 0.5
+    registry = Registry(server.url)
+    thread = threading.Thread(target=registry.by_id, args=(7,))
+    thread.start()
+    while not server.requests:
+        time.sleep(0.01)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        os._exit(0 if registry.by_id(7).text == '"int"' else 1)
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_tasks_that_want_the_same_schema_send_one_request(server: RegistryServer) -> None:

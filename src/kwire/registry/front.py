@@ -185,8 +185,9 @@ class RegistryFront:
     def _deleting(self, kind: type[T], ask: Ask) -> Flow[T]:
         try:
             return (yield from self._ask(kind, ask))
-        finally:
+        finally:  # a subject that is gone for good begins with version 1 again
             self._registered.clear()
+            self._schemas.clear()
 
     # -- compatibility ----------------------------------------------------------------------------------------------
 
