@@ -17,6 +17,7 @@ from kwire.registry import (
     AvroDeserializer,
     AvroSerializer,
     JsonSchemaDeserializer,
+    JsonSchemaSerializer,
     ProtobufDeserializer,
     ProtobufSerializer,
     Registry,
@@ -172,6 +173,52 @@ def test_protobuf_messages_become_columns(registry: Registry) -> None:
         polled().to_arrow(value=ProtobufDeserializer(registry))
 
 
+JSON_ORDER = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "title": "Order",
+    "properties": {
+        "id": {"type": "integer"},
+        "price": {"type": ["number", "null"]},
+        "paid": {"oneOf": [{"type": "null"}, {"type": "boolean"}]},
+        "lines": {"type": "array", "items": {"$ref": "#/definitions/line"}},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "any": {},
+        "tree": {"$ref": "#/definitions/tree"},
+    },
+    "definitions": {
+        "line": {"type": "object", "properties": {"sku": {"type": "string"}}},
+        "tree": {"type": "object", "properties": {"left": {"$ref": "#/definitions/tree"}}},
+    },
+}
+
+
+def test_json_values_become_columns_by_their_schema(registry: Registry) -> None:
+    small = {**JSON_ORDER, "properties": {k: v for k, v in JSON_ORDER["properties"].items() if k != "tree"}}  # type: ignore[attr-defined]
+    value = {"id": 7, "price": 1.5, "paid": True, "lines": [{"sku": "a"}], "labels": {"x": "y"}, "any": [1, {"a": 2}]}
+    serializer = JsonSchemaSerializer(registry, json.dumps(small))
+    deserializer = JsonSchemaDeserializer(registry, json.dumps(small))
+    written = serializer(value, SerializationContext("orders"))
+    found = polled(written, None, written)
+    batch = found.to_arrow(list(value), value=deserializer)
+    shown = {**value, "labels": [("x", "y")], "any": '[1,{"a":2}]'}
+    assert batch.to_pylist() == [shown, dict.fromkeys(value), shown]
+    assert found.to_arrow(["paid", "id"], value=deserializer).schema.names == ["paid", "id"]
+    with pytest.raises(SerializationError, match="at offset 7 cannot be deserialized: it does not begin with a zero"):
+        polled(b'{"id":7}', written).to_arrow(value=deserializer)
+    context = SerializationContext("orders", "value", [])
+    bare = JsonSchemaSerializer(registry, json.dumps(small), framing="header")(value, context)
+    assert polled(*[(bare, None, None, context.headers)] * 2).to_arrow(["id"], value=deserializer).to_pydict() == {
+        "id": [7, 7]
+    }
+
+
+def test_a_json_schema_within_itself_ends_as_text(registry: Registry) -> None:
+    deserializer = JsonSchemaDeserializer(registry, json.dumps(JSON_ORDER), validate=False)
+    value = b"\0\0\0\0\1" + json.dumps({"id": 1, "tree": {"left": {"left": None}}}).encode()
+    batch = polled(value, value).to_arrow(["tree"], value=deserializer)
+    assert batch.column("tree")[0].as_py()["left"]["left"] is None
+
+
 # --- what cannot be read ---
 
 
@@ -226,8 +273,10 @@ def test_threads_may_share_a_deserializer(registry: Registry) -> None:
 
 
 def test_what_makes_no_columns_is_refused(registry: Registry) -> None:
-    with pytest.raises(ConfigError, match="JsonSchemaDeserializer makes no columns"):
+    with pytest.raises(ConfigError, match="makes columns by its own schema"):
         polled().to_arrow(value=JsonSchemaDeserializer(registry))
+    with pytest.raises(ConfigError, match="a JSON schema without properties"):
+        polled().to_arrow(value=JsonSchemaDeserializer(registry, "true"))
     with pytest.raises(ConfigError, match=r"expected a deserializer of kwire\.registry"):
         polled().to_arrow(value=bytes.decode)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="columns: there is no 'xyz'; there are topic"):

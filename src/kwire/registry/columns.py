@@ -7,11 +7,11 @@ at once, those with GUIDs in a header schema by schema.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kwire.engine.consumer.records import COLUMNS as RAW
 from kwire.errors import SerializationError
-from kwire.registry.framing import HEADERS, header_id
+from kwire.registry.framing import HEADERS, ID_FRAME_SIZE, header_id
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kwire._values import BuiltColumns
 
     Decode = Callable[[pa.Array, str | None], BuiltColumns | None]
+
+NO_FRAME: Final = "it does not begin with a zero and the id of a schema, as framed values do"
 
 OnError = Literal["raise", "null"]
 Fault = tuple[int, int, str, str]
@@ -50,12 +52,12 @@ def _decoded(batch: pa.RecordBatch, field: str, decode: Decode) -> tuple[pa.Reco
     values = batch.column(field)
     by_guid = _rows_by_guid(batch, field)
     if not by_guid:
-        return _built(decode(values, None))
+        return _built(decode, values, None)
     parts: list[pa.RecordBatch] = []
     places: list[int] = []
     faults: list[Fault] = []
     for guid, rows in by_guid.items():
-        part, wrong = _built(decode(values.take(pa.array(rows, pa.int64())), guid))
+        part, wrong = _built(decode, values.take(pa.array(rows, pa.int64())), guid)
         if part is not None:
             parts.append(part)
             places += rows
@@ -65,10 +67,25 @@ def _decoded(batch: pa.RecordBatch, field: str, decode: Decode) -> tuple[pa.Reco
     return (whole[0] if whole else None), sorted(faults)
 
 
-def _built(found: BuiltColumns | None) -> tuple[pa.RecordBatch | None, list[Fault]]:
+def _built(decode: Decode, values: pa.Array, guid: str | None) -> tuple[pa.RecordBatch | None, list[Fault]]:
     import pyarrow as pa
 
-    return (None, []) if found is None else (pa.record_batch(found), found.faults)
+    missing: list[int] = []
+    if guid is None and getattr(decode, "takes_bare_values", False):
+        values, missing = without_frames(values)
+    found = decode(values, guid)
+    if found is None:
+        return None, []
+    return pa.record_batch(found), sorted([*found.faults, *((row, 0, "", NO_FRAME) for row in missing)])
+
+
+def without_frames(values: pa.Array) -> tuple[pa.Array, list[int]]:
+    """The values without the ids in front of them, and the rows of those that have none, which are null."""
+    import pyarrow.compute as pc
+
+    framed = pc.and_(pc.starts_with(values, b"\0"), pc.greater_equal(pc.binary_length(values), ID_FRAME_SIZE))
+    missing = pc.indices_nonzero(pc.and_(values.is_valid(), pc.invert(framed)))
+    return pc.if_else(framed, pc.binary_replace_slice(values, 0, ID_FRAME_SIZE, b""), None), missing.to_pylist()
 
 
 def _rows_by_guid(batch: pa.RecordBatch, field: str) -> dict[str | None, list[int]]:

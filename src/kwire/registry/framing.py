@@ -22,7 +22,8 @@ FRAMINGS: Final = ("prefix", "header")
 HEADERS: Final = {"key": "__key_schema_id", "value": "__value_schema_id"}
 
 _ID, _GUID = 0, 1
-_ID_END, _GUID_END = 5, 17
+ID_FRAME_SIZE: Final = 5
+_GUID_END = 17
 _MAX_INDEXES: Final = 1000
 _MAX_VARINT: Final = 5
 
@@ -63,8 +64,8 @@ def header_id(value: bytes | None) -> str | None:
 
 def _id(data: bytes) -> tuple[int | str, bytes]:
     kind = data[0] if data else None
-    if kind == _ID and len(data) >= _ID_END:
-        return int.from_bytes(data[1:_ID_END], "big"), data[_ID_END:]
+    if kind == _ID and len(data) >= ID_FRAME_SIZE:
+        return int.from_bytes(data[1:ID_FRAME_SIZE], "big"), data[ID_FRAME_SIZE:]
     if kind == _GUID and len(data) >= _GUID_END:
         return str(UUID(bytes=data[1:_GUID_END])), data[_GUID_END:]
     raise SerializationError("it has no schema id in front: was it written with a schema registry?")

@@ -7,8 +7,8 @@ names, which its `$ref`s use.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any
 
 from kwire._typing import override
 from kwire.errors import ConfigError, SerializationError, UnknownSchemaError
@@ -18,6 +18,9 @@ from kwire.registry.front import RegistryFront, given_schema
 from kwire.registry.schema import Schema, SchemaReference
 from kwire.registry.serializer import Decode, Encode, References, SchemaDeserializer, SchemaSerializer, missing
 from kwire.registry.subjects import Strategy, SubjectName
+
+if TYPE_CHECKING:
+    from kwire.registry.columns import Decode as DecodeColumns
 
 try:
     import jsonschema
@@ -112,6 +115,14 @@ class JsonSchemaDeserializer(SchemaDeserializer):
         self._schema = _given(schema)
         self._validate = validate
         self._from_dict = from_dict
+
+    @override
+    def columns(self, field: str, wanted: Collection[str] | None) -> DecodeColumns:
+        if self._schema is None:
+            raise ConfigError("a JsonSchemaDeserializer makes columns by its own schema: give one")
+        from kwire.registry.json_columns import JsonColumns
+
+        return JsonColumns(_parsed(self._schema, "the schema"), wanted)
 
     @override
     def known(self, id_: int | str) -> Decode | None:

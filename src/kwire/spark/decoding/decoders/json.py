@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
 
@@ -20,9 +20,6 @@ from kwire.spark.decoding.options import DecoderSettings
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_FRAME_SIZE: Final = 5
-_NO_FRAME: Final = "it does not begin with a zero and the id of a schema, as framed values do"
 
 
 @dataclass(frozen=True)
@@ -39,27 +36,18 @@ class JsonFormat:
         import pyarrow as pa
 
         from kwire._values import decode_json
+        from kwire.registry.columns import NO_FRAME, without_frames
 
         chosen = StructType([each for each in self.schema.fields if each.name in fields])
         plan = text_plan(chosen, self.time_zone)
 
         def decode(raw: pa.RecordBatch) -> tuple[list[pa.Array], Sequence[Fault]]:
-            values, unframed = _without_frames(raw.column(0)) if self.framed else (raw.column(0), [])
+            values, missing = without_frames(raw.column(0)) if self.framed else (raw.column(0), [])
             columns = decode_json(values, plan)
-            faults = [*unframed, *(fault(*each) for each in columns.faults)]
+            faults = [*(Fault(row, NO_FRAME) for row in missing), *(fault(*each) for each in columns.faults)]
             return pa.record_batch(columns).columns, sorted(faults, key=lambda each: each.row)
 
         return decode
-
-
-def _without_frames(values: pa.Array) -> tuple[pa.Array, list[Fault]]:
-    """The values without what stands before them; those that have no frame are at fault, and null."""
-    import pyarrow.compute as pc
-
-    framed = pc.and_(pc.starts_with(values, b"\0"), pc.greater_equal(pc.binary_length(values), _FRAME_SIZE))
-    missing = pc.indices_nonzero(pc.and_(values.is_valid(), pc.invert(framed)))
-    inner = pc.if_else(framed, pc.binary_replace_slice(values, 0, _FRAME_SIZE, b""), None)
-    return inner, [Fault(row, _NO_FRAME) for row in missing.to_pylist()]
 
 
 def parse(settings: DecoderSettings) -> JsonFormat:
