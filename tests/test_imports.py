@@ -17,6 +17,7 @@ ALLOWED = {
     "import kwire.errors": set(),
     "import kwire.records": {"warnings"},
     "from kwire import records": {"warnings"},
+    "from kwire import registry": {"warnings"},
     "from kwire import Producer": {"enum", "socket", "threading", "warnings"},
     "from kwire import Consumer": {"contextlib", "enum", "socket", "threading", "warnings"},
     "from kwire import Admin": {"enum", "socket", "threading", "warnings"},

@@ -199,6 +199,23 @@ def test_a_token_is_asked_for_anew_when_it_has_no_lifetime_or_that_is_over(serve
         assert len(given) == times
 
 
+def test_a_token_that_is_refused_is_asked_for_anew(server: RegistryServer) -> None:
+    given: list[int] = []
+
+    def token() -> tuple[str, float]:
+        given.append(1)
+        return f"t{len(given)}", 600.0
+
+    registry = at(server.url, token=token)
+    assert registry.subjects() == []
+    server.answers["/schemas/ids/7"] = [(401, {"message": "expired"}), (200, {"schema": "1"})]
+    assert registry.by_id(7).text == "1"
+    assert [header for _, header in server.requests] == ["Bearer t1", "Bearer t1", "Bearer t2"]
+    server.answers["/schemas/ids/8"] = (401, {"message": "never"})
+    with pytest.raises(RegistryError, match="HTTP status 401: never"):
+        registry.by_id(8)
+
+
 def test_a_token_from_a_token_endpoint(server: RegistryServer) -> None:
     answered = token_endpoint.Endpoint((200, {"access_token": "abc", "expires_in": 300}))
     with token_endpoint.serving(answered) as endpoint:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 import subprocess
 import sys
 import uuid
@@ -422,3 +423,15 @@ def test_a_schema_with_rules_is_refused_since_nobody_runs_them(server: RegistryS
     assert AvroDeserializer(careless)(raw, context()) == "x"
     server.answers["/schemas/ids/7"] = (200, {**shown, "ruleSet": {"domainRules": []}})
     assert AvroDeserializer(Registry(server.url))(raw, context()) == "x"
+
+
+def test_serializers_pickle_as_their_configuration(registry: Registry) -> None:
+    for serializer, deserializer, value in (
+        (AvroSerializer(registry, USER), AvroDeserializer(registry, USER), {"name": "x", "age": 1}),
+        (JsonSchemaSerializer(registry, PERSON, subject="record"), JsonSchemaDeserializer(registry), {"name": "x"}),
+    ):
+        written = serializer(value, context())
+        assert deserializer(written, context()) == value
+        write, read = pickle.loads(pickle.dumps((serializer, deserializer)))
+        assert write(value, context()) == written
+        assert read(written, context()) == value

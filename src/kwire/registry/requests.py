@@ -31,6 +31,7 @@ from kwire.registry.settings import Endpoint, RegistrySettings
 MAX_ANSWER: Final = 8 << 20
 _CONTENT: Final = "application/vnd.schemaregistry.v1+json"
 _SAID: Final = 1000
+_UNAUTHORIZED: Final = 401
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 
@@ -124,7 +125,7 @@ class Asking:
         secrets = [*self._settings.secrets(endpoint), authorization.partition(" ")[2]]
         said = quoted(without_secrets(said, filter(None, secrets)))
         why = f"HTTP status {answer.status}" + (f": {said}" if said else "")
-        if answer.status in RETRIED:
+        if answer.status in RETRIED or (answer.status == _UNAUTHORIZED and self._settings.forget_token()):
             return _RefusedForNowError(why, answer.status)
         about: dict[str, Any] = {"status": answer.status, "error_code": code if type(code) is int else None}
         if answer.status == _NOT_FOUND:

@@ -77,6 +77,9 @@ class SchemaSerializer:
         self._normalize = normalize
         self._known: dict[str, _Known] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_known": {}}
+
     def __call__(self, value: Any, context: Any = None) -> bytes | None:
         """The bytes of a value; None of None. SerializationError for one that does not fit its schema."""
         if value is None:
@@ -172,6 +175,9 @@ class SchemaDeserializer:
         self._known: dict[int | str, Decode] = {}
         self._failed: dict[int | str, tuple[KafkaError, float]] = {}
         self._columns: dict[tuple[str, Collection[str] | None], DecodeColumns] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_known": {}, "_failed": {}, "_columns": {}}
 
     def __call__(self, raw: bytes | None, context: Any = None) -> Any:
         """The value of bytes; None of None. SerializationError for bytes that are none."""

@@ -84,6 +84,13 @@ class RegistrySettings:
         found = [each.reveal() for each in (self.password, endpoint.password) if each]
         return found + ([self.token.reveal()] if isinstance(self.token, Secret) else [])
 
+    def forget_token(self) -> bool:
+        """Has a token asked for anew; whether there was one that had been asked for before."""
+        if not self._tokens:
+            return False
+        self._tokens.clear()
+        return True
+
     def _bearer(self) -> str:
         if isinstance(self.token, Secret):
             return self.token.reveal()
