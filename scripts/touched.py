@@ -44,6 +44,7 @@ NIGHTLY: dict[str, tuple[str, ...]] = {
     "cli/": ("tests/brokers/test_shell.py",),
     "registry/": ("tests/spark",),
     "spark/": ("tests/spark",),
+    "tables/": ("tests/brokers/test_tables.py",),
     "testing/": ("tests/testing",),
 }
 """What to run for a change in each part of `src/kwire/`."""

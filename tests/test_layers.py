@@ -114,8 +114,11 @@ def test_every_compiled_file_is_included_once() -> None:
     )
 
 
-ABOUT_TABLES = {ROOT / "src/kwire/cli" / name for name in ("produce_tables.py", "table_files.py")}
-"""Files that the shell imports once it is asked for a table."""
+ABOUT_TABLES = {
+    *(ROOT / "src/kwire/cli" / name for name in ("produce_tables.py", "table_files.py")),
+    *(ROOT / "src/kwire/tables").glob("*.py"),
+}
+"""Files that are imported once somebody asks for a table."""
 
 
 @each(

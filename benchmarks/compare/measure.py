@@ -20,7 +20,7 @@ T = TypeVar("T")
 _CASE_S, _QUICK_CASE_S = 0.04, 0.01
 _MIN_RECORDS = 50
 _MANY_TOPICS = 100
-READING = ("consume", "aio_consume", "loop_stops", "group_consume")
+READING = ("consume", "read_table", "aio_consume", "loop_stops", "group_consume")
 """Tasks that read a topic."""
 
 

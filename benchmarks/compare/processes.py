@@ -33,6 +33,7 @@ _STOP_LIMIT_S = 10.0
 _SHOWN = 800
 _AIO_TASKS = ("aio_produce", "aio_consume", "aio_round_trip", "loop_stops")
 _GROUP_TASKS = ("group_join", "group_consume", "commits", "transactions", "subscribe_many")
+_TABLE_TASKS = ("read_table", "write_table")
 _MODULES = {
     "codec": "{}_codec",
     "threads": "{}_codec",
@@ -40,6 +41,7 @@ _MODULES = {
     "size": "package",
     **dict.fromkeys(_AIO_TASKS, "{}_aio"),
     **dict.fromkeys(_GROUP_TASKS, "{}_groups"),
+    **dict.fromkeys(_TABLE_TASKS, "{}_tables"),
 }
 
 

@@ -40,6 +40,7 @@ _HEADINGS = {
     "sweep": "Codec, sizes of records and batches: CPU per record",
     "produce": "Produce",
     "consume": "Consume",
+    "tables": "Tables",
     "latency": "Latency",
     "asyncio": "asyncio",
     "tls": "TLS 1.3",

@@ -155,6 +155,8 @@ _CONSUME = {"group": "consume", "task": "consume", "records": _READ}
 _ONE_BY_ONE = {**_CONSUME, "records": _READ_ONE_BY_ONE}
 _COLUMNS = {**_CONSUME, "options": {"output": "columns"}}
 _LARGE_VALUES = {**_CONSUME, "records": _READ_1K, "options": {"output": "values", "size": 1024}}
+_READ_TABLE = {"group": "tables", "task": "read_table", "records": _READ_IN_C}
+_WRITE_TABLE = {"group": "tables", "task": "write_table", "records": _SENT_IN_C}
 _EXCHANGE = {"group": "latency", "unit": "µs", "records": _EXCHANGED, "options": {"linger_ms": 0}}
 _ROUND_TRIP = {**_EXCHANGE, "task": "round_trip", "same_run_as": "round-trip-p50"}
 _COMPUTE = {"group": "latency", "unit": "µs", "records": _COMPUTED, "task": "send_and_compute"}
@@ -289,6 +291,10 @@ _CONSUMING = [
     _row(_CONSUME, "consume-values", "consume to values", max_cost=0.17, confluent=5.5, output="values"),
     _row(_COLUMNS, "consume-columns", "consume to columns (confluent: to messages)", max_cost=0.10, confluent=9),
     _row(_LARGE_VALUES, "consume-1k", "consume 1 KiB to values", confluent=2.3),
+]
+_TABLES = [
+    _row(_READ_TABLE, "table-read", "kwire.read to pandas (confluent: a loop to a DataFrame)", confluent=9),
+    _row(_WRITE_TABLE, "table-write", "kwire.write of a table (confluent: a loop with callbacks)", confluent=8),
 ]
 _LATENCY = [
     _row(_ROUND_TRIP, "round-trip-p50", "one record in flight, p50", metric="p50_us", peer_max={RAW_SOCKET: 1.5}),
@@ -445,6 +451,7 @@ ROWS: tuple[Row, ...] = (
     *_sweep("columns", "4 columns"),
     *_PRODUCING,
     *_CONSUMING,
+    *_TABLES,
     *_LATENCY,
     *_ASYNCIO,
     *_OVER_TLS,

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from kwire.producer import RecordMetadata as RecordMetadata
     from kwire.share_consumer import ShareConsumer as ShareConsumer
     from kwire.share_consumer import ShareRecords as ShareRecords
+    from kwire.tables import read as read
+    from kwire.tables import read_batches as read_batches
+    from kwire.tables import write as write
 
 __all__ = [
     "Admin",
@@ -59,6 +62,9 @@ __all__ = [
     "TopicPartition",
     "__version__",
     "errors",
+    "read",
+    "read_batches",
+    "write",
 ]
 
 if not TYPE_CHECKING:
@@ -81,6 +87,9 @@ if not TYPE_CHECKING:
         "ShareConsumerOptions": "kwire.engine.settings.options",
         "ShareRecords": "kwire.share_consumer",
         "TopicPartition": "kwire.engine.common.addresses",
+        "read": "kwire.tables",
+        "read_batches": "kwire.tables",
+        "write": "kwire.tables",
     }
     _MODULES = frozenset(
         {

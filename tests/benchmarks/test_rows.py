@@ -73,7 +73,8 @@ def test_every_row_against_a_broker_makes_a_task() -> None:
     on_asyncio = {"aio_produce", "aio_consume", "aio_round_trip", "loop_stops"}
     on_threads = {"produce", "consume", "round_trip", "send_and_compute", "first_record"}
     in_groups = {"group_join", "group_consume", "commits", "transactions", "subscribe_many"}
-    assert {task.name for task in tasks} == on_threads | on_asyncio | in_groups
+    of_tables = {"read_table", "write_table"}
+    assert {task.name for task in tasks} == on_threads | on_asyncio | in_groups | of_tables
     assert all(task.count and task.topic for task in tasks)
     assert _client_task(row("consume-1k"), KWIRE, PLAN) == Task(
         "consume", KWIRE, topic="in-1024-50000", count=50_000, size=1024, output="values"
