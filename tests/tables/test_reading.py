@@ -13,7 +13,12 @@ import pytest
 
 import kwire
 from kwire import Admin, Producer, TopicPartition, errors
+from kwire.registry import AvroDeserializer, AvroSerializer, Registry
 from kwire.testing import Broker
+from tests.registry.conftest import server
+from tests.registry.server import RegistryServer
+
+__all__ = ["server"]
 
 BEGIN = 1_700_000_000_000
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -150,3 +155,22 @@ def test_batches_are_read_as_they_are_asked_for(broker: Broker) -> None:
     assert sum(batch.num_rows for batch in reader) == 200
     with kwire.read_batches(["t", "odd"], broker.bootstrap_servers) as several:
         assert several.read_next_batch().num_rows > 0
+
+
+def test_fields_of_a_registrys_schemas_are_columns(server: RegistryServer) -> None:
+    old = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+    new = old.replace("}]}", '}, {"name": "note", "type": ["null", "string"], "default": null}]}')
+    schemas = Registry(server.url)
+    with Broker(topics={"t": 2}) as broker:
+        for number, schema in enumerate((old, new)):
+            with Producer(broker.bootstrap_servers, value_serializer=AvroSerializer(schemas, schema)) as producer:
+                producer.send("t", {"id": number, "note": "first"}, key=b"k", partition=number)
+        table = kwire.read("t", broker.bootstrap_servers, key="text", value=AvroDeserializer(schemas))
+        assert table.select(["partition", "key", "id", "note"]).to_pylist() == [
+            {"partition": 0, "key": "k", "id": 0, "note": None},
+            {"partition": 1, "key": "k", "id": 1, "note": "first"},
+        ]
+        assert table.schema.field("timestamp").type == pa.timestamp("ms", "UTC")
+        assert not {"value", "timestamp_type"} & set(table.column_names)
+        one = read(broker, columns=["id"], value=AvroDeserializer(schemas, reader_schema=old))
+        assert one.to_pydict() == {"id": [0, 1]}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +15,7 @@ from kwire.tables.bounds import Bound, resolve
 
 if TYPE_CHECKING:
     from kwire.engine.common.addresses import TopicPartition
+    from kwire.engine.consumer.records import ColumnDeserializer
     from kwire.engine.settings.options import ConsumerOptions, Servers
 
 Form: TypeAlias = Literal["binary", "text", "json"]
@@ -29,6 +31,7 @@ _TYPES = {
     "value": pa.binary(),
     "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
 }
+_INTERNAL = "timestamp_type"
 _SETTINGS: ConsumerOptions = {"auto_offset_reset": "none", "allow_auto_create_topics": False}
 _FORMS = ("binary", "text", "json")
 _JSON = {"ARROW:extension:name": "arrow.json"}
@@ -42,8 +45,8 @@ def read(
     start: Bound = "earliest",
     end: Bound = "latest",
     columns: Sequence[str] | None = None,
-    key: Form = "binary",
-    value: Form = "binary",
+    key: Form | ColumnDeserializer = "binary",
+    value: Form | ColumnDeserializer = "binary",
     progress: Progress | None = None,
     **settings: Unpack[ConsumerOptions],
 ) -> pa.Table:
@@ -52,20 +55,22 @@ def read(
     `start` and `end`: an offset, "earliest", "latest", a datetime, a timedelta (so long ago), or {partition: one of
     these}. What is at `end` is not read any more, nor what came after the call was made. `columns` names those wanted:
     topic, partition, offset, timestamp (ms, UTC; null for none), key, value, headers. `key` and `value` are "binary",
-    "text" (UTF-8), or "json": text that Arrow marks as JSON. `progress` is called as records come: with how many
+    "text" (UTF-8), or "json": text that Arrow marks as JSON; or a deserializer of kwire.registry, whose schema's fields
+    stand in their place, those of several schemas side by side. `progress` is called as records come: with how many
     offsets were read, and of how many; it may be slow, and an exception ends the read.
 
     `settings` are those of a Consumer. Raises UnknownTopicError, SerializationError for bytes that are no text,
     KafkaError where the log no longer reaches back to `start`, and KafkaTimeoutError when nothing comes for
     default_api_timeout_ms.
     """
-    schema = _schema(columns, key, value)
+    convert = _conversion(columns, {"key": key, "value": value})
     found: dict[TopicPartition, list[pa.RecordBatch]] = {}
     with _Reading(topic, bootstrap_servers, start, end, settings) as reading:
         for records in reading.polls(progress):
             for tp, some in records.by_partition().items():
-                found.setdefault(tp, []).append(_batch(ConsumerRecords(((tp, some),)), schema))
-    return pa.Table.from_batches([batch for tp in sorted(found) for batch in found[tp]], schema)
+                found.setdefault(tp, []).append(convert(ConsumerRecords(((tp, some),))))
+    batches = [batch for tp in sorted(found) for batch in found[tp]] or [convert(ConsumerRecords())]
+    return pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="permissive")
 
 
 def read_batches(
@@ -147,6 +152,35 @@ class _Reading:
             f"{tp} is at {at} of {self._bounds[tp][1]}" for tp, at in positions.items() if at < self._bounds[tp][1]
         ]
         return ", ".join(behind)
+
+
+def _conversion(
+    columns: Sequence[str] | None, forms: Mapping[str, Form | ColumnDeserializer]
+) -> Callable[[ConsumerRecords], pa.RecordBatch]:
+    """What makes columns of records."""
+    by_schema = {field: form for field, form in forms.items() if not isinstance(form, str)}
+    named: dict[str, Any] = {field: form for field, form in forms.items() if field not in by_schema}
+    if not by_schema:
+        return partial(_batch, schema=_schema(columns, **named))
+    return partial(_decoded, columns=columns, by_schema=by_schema, named=named)
+
+
+def _decoded(
+    records: ConsumerRecords,
+    columns: Sequence[str] | None,
+    by_schema: Mapping[str, ColumnDeserializer],
+    named: Mapping[str, str],
+) -> pa.RecordBatch:
+    """The fields of the schemas in the place of what `by_schema` reads; the rest as `_batch` has it."""
+    batch = records.to_arrow(columns, key=by_schema.get("key"), value=by_schema.get("value"))
+    rest = _schema(list(_TYPES), **{**dict.fromkeys(("key", "value"), "binary"), **named})
+    made: dict[str, pa.Array] = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if name in rest.names and name not in by_schema:
+            made[name] = _formed(column, rest.field(name), records)
+        elif name != _INTERNAL:
+            made[name] = column
+    return pa.record_batch(made)
 
 
 def _schema(columns: Sequence[str] | None, key: str, value: str) -> pa.Schema:
