@@ -27,10 +27,10 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Sequence
 
-from kwire._typing import TYPE_CHECKING, Any
+from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.drivers.plaintext_probe import PlaintextProbe
 from kwire.drivers.sockets import NO_SIGNAL
-from kwire.drivers.tls_errors import TLS_HANDSHAKE, explained, not_tls
+from kwire.drivers.tls_errors import TLS_HANDSHAKE, chain_of, explained, not_tls
 from kwire.engine.common.addresses import Address
 from kwire.errors import AuthError, FrameError
 
@@ -53,6 +53,14 @@ JOINED_BELOW = 64 * 1024
 
 _FIRST_BYTES = (0x15, 0x16)
 """What a TLS server begins with: the record of an alert or of a handshake message."""
+
+
+class Agreed(NamedTuple):
+    """What both sides agreed on, "" before they have; and the broker's certificates, its own first, trusted or not."""
+
+    version: str
+    cipher: str
+    chain: Sequence[dict[str, Any]]
 
 
 class TlsClient:
@@ -209,6 +217,12 @@ class TlsStream:
             raise self._error from error
         self.established = True
         return True
+
+    @property
+    def agreed(self) -> Agreed:
+        """For who looks at a connection; also after a handshake that failed."""
+        cipher = self._object.cipher()
+        return Agreed(self._object.version() or "", cipher[0] if cipher else "", chain_of(self._object))
 
     @property
     def readable(self) -> bool:

@@ -105,7 +105,7 @@ def _alert_in(reason: str) -> str:
 
 
 def _why_not_trusted(error: ssl.SSLCertVerificationError, address: Address, side: Any) -> str:
-    chain = _chain_of(side)
+    chain = chain_of(side)
     own = chain[0] if chain else {}
     code = error.verify_code
     if code == _EXPIRED:
@@ -132,7 +132,7 @@ def _why_not_trusted(error: ssl.SSLCertVerificationError, address: Address, side
     return f"the broker's certificate is not accepted: {error.verify_message}"
 
 
-def _chain_of(side: Any) -> list[dict[str, Any]]:
+def chain_of(side: Any) -> list[dict[str, Any]]:
     """The certificates that came, also where they were not accepted; [] where this version of Python cannot tell.
 
     SSLObject.getpeercert refuses before the handshake is done, so there is no public way until Python 3.13, and then

@@ -115,7 +115,7 @@ class Connections:
         connection.become(CLOSED)
         self._open.discard(connection)
         if connection.receiver.looks_like_tls:
-            error = _speaks_tls(connection)
+            error = speaks_tls(connection.address, connection.step)
         connection.on_lost(connection, error, now)
         for request in connection.drop_requests():
             request.fail(error, now)
@@ -129,12 +129,12 @@ def _loss(connection: Connection, error: str | BaseException) -> KafkaError:
     return ConnectError("connection lost", {str(connection.address): str(error) or type(error).__name__})
 
 
-def _speaks_tls(connection: Connection) -> AuthError:
+def speaks_tls(address: Address, step: str) -> AuthError:
     """A record of TLS came where a frame was due: recognized here, which costs the frames nothing."""
     return AuthError(
         Wording("the broker speaks TLS on this port: is {security_protocol}=SSL (or SASL_SSL) meant?"),
-        broker=str(connection.address),
-        step=connection.step,
+        broker=str(address),
+        step=step,
         reason="TLS",
     )
 
