@@ -62,20 +62,20 @@ def test_what_is_within_the_limit_is_read_whole(kwire: Kwire, tmp_path: Path) ->
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(data))
     for limit, code in ((len(data), 0), (len(data) - 1, 1)):
-        assert kwire("decode", "--format", "value", "--max-input", str(limit), str(path)).code == code
-        assert kwire("decode", "--format", "value", "--max-input", str(limit), "-", stdin=data).code == code
-        assert kwire("decode", "--format", "value", "--max-input", str(limit), "--hex", "-", stdin=data).code == 1
+        assert kwire("decode", "--max-input", str(limit), str(path)).code == code
+        assert kwire("decode", "--max-input", str(limit), "-", stdin=data).code == code
+        assert kwire("decode", "--max-input", str(limit), "--hex", "-", stdin=data).code == 1
 
 
 def test_a_pipe_has_the_limit_and_a_file_has_none(kwire: Kwire, tmp_path: Path) -> None:
     data = records.encode([b"value"] * 1000)
     plain, pipe = tmp_path / "plain.log", tmp_path / "pipe"
     plain.write_bytes(data)
-    assert kwire("decode", "--format", "value", "--max-input", "1000", str(plain)).code == 0
+    assert kwire("decode", "--max-input", "1000", str(plain)).code == 0
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_bytes(data), daemon=True)
     writer.start()
-    outcome = kwire("decode", "--format", "value", "--max-input", "1000", str(pipe))
+    outcome = kwire("decode", "--max-input", "1000", str(pipe))
     assert (outcome.code, "more than 1000 bytes" in outcome.err) == (1, True)
 
 
@@ -87,14 +87,6 @@ def test_a_capture_is_not_held_and_has_no_limit(kwire: Kwire, tmp_path: Path) ->
     path.write_bytes(gzip.compress(pcap(wire.packets)))
     outcome = kwire("decode", "--summary", "--max-input", "1000", str(path))
     assert (outcome.code, outcome.out.count(b"ApiVersions")) == (0, 200)
-
-
-def test_batches_that_unpack_to_too_much_end_with_an_error(kwire: Kwire, tmp_path: Path) -> None:
-    bomb = records.encode([b"\0" * 10_000] * 10_000, compression="zstd")
-    path = tmp_path / "00000000000000000000.log"
-    path.write_bytes(bomb * 4)
-    outcome = kwire("decode", "--batches", str(path))
-    assert (outcome.code, "more than the limit" in outcome.err) == (1, True)
 
 
 # --- captures ---

@@ -19,7 +19,7 @@ from tests.cli.conftest import Kwire
 from tests.cli.recording import Recording
 
 SECRET = b"hunter2-Zxqvjky"
-FORMS: list[list[str]] = [[], ["--json"], ["--summary"], ["--summary", "--json"], ["--fields"], ["--batches"]]
+FORMS: list[list[str]] = [[], ["--json"], ["--summary"], ["--summary", "--json"]]
 
 SCRAM_FIRST = b"n,,n=alice,r=nonce"
 SCRAM_LAST = b"c=biws,r=nonceserver,p=" + base64.b64encode(SECRET)
@@ -191,7 +191,9 @@ def test_settings_that_are_marked_sensitive(kwire: Kwire, tmp_path: Path, versio
     assert SECRET.decode() in decoded(kwire, tmp_path, described(version, sensitive=False), *answers)
 
 
-@pytest.mark.parametrize("form", [["--format", "value"], ["--format", "json"], ["--format", "table"], ["--fields"]])
+@pytest.mark.parametrize(
+    "form", [["decode"], ["dump", "--records"], ["dump", "--json", "-r"], ["dump", "--output=value"]]
+)
 def test_the_log_of_metadata(kwire: Kwire, tmp_path: Path, form: list[str]) -> None:
     folder = tmp_path / "__cluster_metadata-0"
     folder.mkdir()
@@ -201,10 +203,10 @@ def test_the_log_of_metadata(kwire: Kwire, tmp_path: Path, form: list[str]) -> N
     topic = protocol.logs.TopicRecord(name="orders").to_log(0)
     unreadable = (b"\x01\x0b\x7f" + SECRET, None)
     path.write_bytes(records.encode([scram, setting, topic, unreadable]))
-    text = kwire("decode", *form, str(path)).out.decode()
+    text = kwire(*form, str(path)).out.decode()
     assert_masked(text)
     assert "orders" in text
-    assert "Zxqv" in kwire("decode", *form, "--secrets", str(path)).out.decode()
+    assert "Zxqv" in kwire(*form, "--secrets", str(path)).out.decode()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Compressed input of `kwire decode`: gzip is opened on the way, for others the error says what would open them."""
+"""Compressed input of commands on files: gzip is opened on the way, of others the error says what opens it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from typing import BinaryIO, cast
 
-from kwire.errors import ConfigError, CorruptError
+from kwire.errors import ConfigError, CorruptError, LimitError
 
-__all__ = ["HEAD_SIZE", "unzipped"]
+__all__ = ["HEAD_SIZE", "MAX_INPUT", "read_limited", "unzipped"]
+
+MAX_INPUT = 256 * 1024 * 1024
+"""The most that is read of gzip data and pipes, where the user does not say."""
 
 HEAD_SIZE = 4
+_PART = 1024 * 1024
 _GZIP = b"\x1f\x8b"
 _OPENED_BY = {
     b"\x28\xb5\x2f\xfd": "zstd -dc",
@@ -37,14 +42,14 @@ class _WithHead:
 
 
 @contextmanager
-def unzipped(head: bytes, source: BinaryIO, name: str) -> Iterator[tuple[bytes, BinaryIO, bool]]:
-    """(head, source, whether it was compressed) of what the file holds.
+def unzipped(head: bytes, source: BinaryIO, name: str, reader: str) -> Iterator[tuple[bytes, BinaryIO, bool]]:
+    """(head, source, whether it was compressed) of what the file holds; `reader` is a command that takes it as input.
 
     CorruptError for damaged gzip data, ConfigError for a compression that is not opened here.
     """
     for magic, command in _OPENED_BY.items():
         if head.startswith(magic):
-            raise ConfigError(f"{name} is compressed: {command} {name} | kwire decode -")
+            raise ConfigError(f"{name} is compressed: {command} {name} | {reader}")
     if not head.startswith(_GZIP):
         yield head, source, False
         return
@@ -53,3 +58,18 @@ def unzipped(head: bytes, source: BinaryIO, name: str) -> Iterator[tuple[bytes, 
             yield inside.read(HEAD_SIZE), cast(BinaryIO, inside), True
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise CorruptError(f"{name}: the gzip data are damaged or cut off: {error}") from error
+
+
+def read_limited(head: bytes, source: BinaryIO, limit: int) -> bytes:
+    """All of it after the head; LimitError where it is longer than `limit`: a few bytes of gzip may stand for any
+    number."""
+    found = BytesIO()
+    found.write(head)
+    while part := source.read(min(_PART, limit + 1)):
+        if found.tell() + len(part) > limit:
+            raise LimitError(
+                f"the input has more than {limit} bytes, the limit for gzip data or a pipe: unpack it "
+                "into a file, or give a larger --max-input"
+            )
+        found.write(part)
+    return found.getvalue()

@@ -10,20 +10,14 @@ import argparse
 import os
 import stat
 import sys
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from kwire.cli.capture.files import is_capture
 from kwire.cli.capture.tls_records import is_tls, what_tls
-from kwire.cli.compressed_files import HEAD_SIZE, unzipped
-from kwire.cli.log_secrets import masked
-from kwire.cli.rendering import FORMATS, record_table_head, table, write_records
+from kwire.cli.compressed_files import HEAD_SIZE, MAX_INPUT, read_limited, unzipped
 from kwire.cli.usage import Commands, UsageError, usage_errors
-from kwire.errors import ConfigError, LimitError, TruncatedError
-
-if TYPE_CHECKING:
-    from kwire.records import Records
+from kwire.errors import ConfigError, TruncatedError
 
 _EPILOG = """\
 examples, captures:
@@ -42,16 +36,13 @@ examples, frames:
   xxd frame.bin | kwire decode -                   what xxd, hexdump -C, od and tcpdump -x print is read, too
 
 examples, records:
-  kwire decode 00000000000000000000.log            the records of a log segment, as a table
-  kwire decode --format json dump.bin | jq .value  one JSON object per record
-  kwire decode --batches dump.bin                  one line per batch: offsets, codec, producer
-  kwire decode --fields dump.bin                   every field of every batch, each with its bytes
+  kwire decode 00000000000000000000.log            every field of every batch, each with its bytes
+  kwire decode --at 48211 00000000000000000000.log the batch, record and field that byte 48211 belongs to
+  kwire dump 00000000000000000000.log              lists batches, and with --records records, instead
 
 Damaged bytes are shown up to the damage, then the error with field and offset. Secrets (SASL tokens, SCRAM keys,
 delegation tokens, configuration values that are set) are masked unless --secrets is given.
 """
-_MAX_INPUT = 256 * 1024 * 1024
-_PART = 1024 * 1024
 _BESIDE_SEGMENTS = {
     ".index": "the offset index",
     ".timeindex": "the time index",
@@ -82,7 +73,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--max-input",
         type=int,
-        default=_MAX_INPUT,
+        default=MAX_INPUT,
         metavar="BYTES",
         help="read no more of gzip data or standard input, except for captures (default %(default)s)",
     )
@@ -93,9 +84,6 @@ def add_parser(commands: Commands) -> None:
         "--response", metavar="API:VERSION", help="the frames are responses to requests of this API and version"
     )
     group = parser.add_argument_group("records")
-    group.add_argument("--format", choices=FORMATS, default="table", help="of records (default %(default)s)")
-    group.add_argument("--batches", action="store_true", help="show the batches instead of their records")
-    group.add_argument("--fields", action="store_true", help="show every field with its bytes")
     group.add_argument("--no-crc", action="store_true", help="do not check the checksums")
     _add_capture_options(parser)
     parser.set_defaults(run=run)
@@ -162,16 +150,16 @@ def _open(file: str) -> BinaryIO:
 
 
 def _check_suffix(file: str) -> None:
-    """ConfigError for the files beside a segment, which hold no records."""
+    """ConfigError for the files beside a segment, which are of the broker alone and not of the protocol."""
     path = Path(file)
     if path.suffix in _BESIDE_SEGMENTS:
         what = _BESIDE_SEGMENTS[path.suffix]
-        raise ConfigError(f"{file} is {what} of a log segment and holds no records: decode {path.stem}.log beside it")
+        raise ConfigError(f"{file} is {what} of a log segment and is shown by: kwire dump {file}")
 
 
 def _decode_stream(source: BinaryIO, size: int | None, options: argparse.Namespace, color: bool) -> int:
     name = "standard input" if options.file == "-" else options.file
-    with unzipped(source.read(HEAD_SIZE), source, name) as (head, inside, compressed):
+    with unzipped(source.read(HEAD_SIZE), source, name, "kwire decode -") as (head, inside, compressed):
         return _decode_plain(head, inside, None if compressed else size, options, color)
 
 
@@ -190,20 +178,11 @@ def _decode_plain(head: bytes, source: BinaryIO, size: int | None, options: argp
 
 
 def _whole(head: bytes, source: BinaryIO, limit: int | None) -> bytes:
-    """All of the input; LimitError where it is longer than `limit`: a few bytes of gzip may stand for any number."""
+    """All of the input; LimitError where it is longer than `limit`."""
     if limit is None:
         source.seek(0)  # one copy instead of two
         return source.read()
-    found = BytesIO()
-    found.write(head)
-    while part := source.read(min(_PART, limit + 1)):
-        if found.tell() + len(part) > limit:
-            raise LimitError(
-                f"the input has more than {limit} bytes, the limit for gzip data or a pipe: unpack it "
-                "into a file, or give a larger --max-input"
-            )
-        found.write(part)
-    return found.getvalue()
+    return read_limited(head, source, limit)
 
 
 def _decode_bytes(data: bytes, options: argparse.Namespace, color: bool) -> int:
@@ -220,13 +199,12 @@ def _decode_bytes(data: bytes, options: argparse.Namespace, color: bool) -> int:
         kind = "frames"
     if kind == "frames":
         return decode_frames(data, options, _print, color)
-    if options.fields or options.at is not None or options.json:
-        return _decode_fields(data, options, color)
-    return _decode_records(data, options)
+    return _decode_records(data, options, color)
 
 
-def _decode_fields(data: bytes, options: argparse.Namespace, color: bool) -> int:
+def _decode_records(data: bytes, options: argparse.Namespace, color: bool) -> int:
     from kwire import protocol
+    from kwire.schema.describing.record_sets import PARTIAL_BATCH
 
     description = protocol.describe_records(
         data,
@@ -237,6 +215,8 @@ def _decode_fields(data: bytes, options: argparse.Namespace, color: bool) -> int
         max_items=None if options.at is not None else options.items,
         only_at=options.at,
     )
+    if [field.name for field in description.fields] == [PARTIAL_BATCH]:
+        raise TruncatedError(f"no whole record batch, frame or capture in {len(data)} bytes", None, 0)
     _print(description.to_json() if options.json else description.to_text(color=color, at=options.at))
     return 1 if description.errors else 0
 
@@ -248,40 +228,6 @@ def _old(options: argparse.Namespace) -> str | None:
 def _topic_of(file: str | None) -> str:
     """The topic of a log segment, from the folder that it lies in: TOPIC-PARTITION."""
     return "" if file is None else Path(file).resolve().parent.name.rpartition("-")[0]
-
-
-def _decode_records(data: bytes, options: argparse.Namespace) -> int:
-    from kwire import records
-
-    found = records.decode(data, check_crc=not options.no_crc, generation=_old(options))
-    if data and not found.consumed:
-        raise TruncatedError(f"no whole record batch, frame or capture in {len(data)} bytes", None, 0)
-    if options.batches:
-        print(_batch_table(found))
-    else:
-        if options.format == "table":
-            print(record_table_head(), flush=True)
-        shown = found if options.secrets else masked(found, options.topic or _topic_of(options.file))
-        write_records(shown, options.format, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-    if found.consumed < len(data):
-        print(
-            f"{len(data) - found.consumed} of {len(data)} bytes are left over: the last batch is cut off",
-            file=sys.stderr,
-        )
-    return 0
-
-
-def _batch_table(found: Records) -> str:
-    head = ("position", "bytes", "offsets", "records", "magic", "codec", "producer", "epoch", "sequence", "kind")
-    rows = []
-    for batch in found.batches:
-        kind = "control" if batch.is_control else "transactional" if batch.is_transactional else "-"
-        producer = [str(n) if batch.producer_id >= 0 else "-"
-                    for n in (batch.producer_id, batch.producer_epoch, batch.base_sequence)]  # fmt: skip
-        span = f"{batch.base_offset}..{batch.last_offset}"
-        rows.append((batch.position, batch.size, span, batch.count, batch.magic, batch.compression, *producer, kind))
-    return table(head, rows)
 
 
 def _print(text: str) -> None:

@@ -22,7 +22,8 @@ from kwire.errors import KafkaError
 
 _COMMANDS = (
     "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas",
-    "tokens", "shares", "partitions", "producers", "produce", "consume", "copy", "decode", "ping", "completion",
+    "tokens", "shares", "partitions", "producers", "produce", "consume", "copy", "decode", "dump", "ping",
+    "completion",
 )  # fmt: skip
 _FILES = {**{name: name for name in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
 _RELATIVE = re.compile(r"-\d")

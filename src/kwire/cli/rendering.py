@@ -1,31 +1,16 @@
-"""Records and tables as text: one line per record, bytes that are not text shown without loss.
+"""Records and tables as text: bytes that are not text shown without loss.
 
-value   the bytes of the value as they are, one line each; a null value is an empty line
-json    one object per line; bytes that are not UTF-8 are {"base64": "..."}
-table   columns for reading by eye, cut to their width
+In JSON bytes that are not UTF-8 are {"base64": "..."}; on lines for reading by eye they are cut to their width.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, BinaryIO
+from typing import Any
 
-FORMATS = ("value", "json", "table")
 _WIDEST = 60
-
-
-def write_records(records: Iterable[Any], form: str, out: BinaryIO) -> None:
-    """Writes records in one of FORMATS."""
-    for record in records:
-        if form == "value":
-            out.write((b"" if record.value is None else record.value) + b"\n")
-        elif form == "json":
-            out.write(json.dumps(as_object(record), ensure_ascii=False).encode() + b"\n")
-        else:
-            out.write(record_row(record, visible(record.key), visible(record.value)).encode() + b"\n")
 
 
 def as_object(record: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from typing import Final, NamedTuple
 from kwire._codec import crc32c
 
 _OFFSET_ENTRY: Final = 8
+_OFFSET_PAIR: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")
 _ABORTED_ENTRY: Final = struct.Struct(">hqqqq")
 _SNAPSHOT_HEAD: Final = struct.Struct(">hIi")
@@ -37,6 +38,20 @@ class Aborted(NamedTuple):
     producer_id: int
     first: int
     last: int
+    last_stable: int = -1
+
+
+class ProducerEntry(NamedTuple):
+    """What a partition remembers of a producer. `first_offset` is that of its open transaction, -1 without one."""
+
+    producer_id: int
+    epoch: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+    coordinator_epoch: int
+    first_offset: int
 
 
 class OffsetIndex:
@@ -103,6 +118,18 @@ class TimeIndex:
         return int(self._base + _TIME_ENTRY.unpack_from(self._content, number * _TIME_ENTRY.size)[1])
 
 
+def offset_entries(content: bytes, base_offset: int) -> Iterator[tuple[int, int]]:
+    """The (offset, position) pairs of an `.index`, whatever they are."""
+    for offset, position in _OFFSET_PAIR.iter_unpack(_without_padding(content, _OFFSET_ENTRY)):
+        yield base_offset + offset, position
+
+
+def time_entries(content: bytes, base_offset: int) -> Iterator[tuple[int, int]]:
+    """The (timestamp, offset) pairs of a `.timeindex`, whatever they are."""
+    for timestamp, offset in _TIME_ENTRY.iter_unpack(_without_padding(content, _TIME_ENTRY.size)):
+        yield timestamp, base_offset + offset
+
+
 def parse_aborted(content: bytes) -> list[Aborted] | None:
     """The entries of a `.txnindex`; None when it is damaged."""
     if len(content) % _ABORTED_ENTRY.size:
@@ -110,19 +137,26 @@ def parse_aborted(content: bytes) -> list[Aborted] | None:
     entries = list(_ABORTED_ENTRY.iter_unpack(content))
     if any(version != 0 or not 0 <= first <= last for version, _, first, last, _ in entries):
         return None
-    return [Aborted(producer_id, first, last) for _, producer_id, first, last, _ in entries]
+    return [Aborted(*entry) for _, *entry in entries]
 
 
-def parse_open_transactions(content: bytes) -> dict[int, int] | None:
-    """Of a `.snapshot` the producers with an open transaction and its first offset; None when it is damaged."""
+def parse_producers(content: bytes) -> list[ProducerEntry] | None:
+    """The entries of a `.snapshot`; None when it is damaged."""
     if len(content) < _SNAPSHOT_HEAD.size:
         return None
     version, crc, count = _SNAPSHOT_HEAD.unpack_from(content)
     whole = _SNAPSHOT_HEAD.size + count * _SNAPSHOT_ENTRY.size
     if version != 1 or count < 0 or len(content) < whole or crc32c(content[6:]) != crc:
         return None
-    entries = _SNAPSHOT_ENTRY.iter_unpack(content[_SNAPSHOT_HEAD.size : whole])
-    return {entry[0]: entry[7] for entry in entries if entry[7] >= 0}
+    return list(map(ProducerEntry._make, _SNAPSHOT_ENTRY.iter_unpack(content[_SNAPSHOT_HEAD.size : whole])))
+
+
+def parse_open_transactions(content: bytes) -> dict[int, int] | None:
+    """Of a `.snapshot` the producers with an open transaction and its first offset; None when it is damaged."""
+    entries = parse_producers(content)
+    return (
+        None if entries is None else {each.producer_id: each.first_offset for each in entries if each.first_offset >= 0}
+    )
 
 
 def parse_checkpoint(content: bytes) -> Iterator[list[str]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from kwire._codec import Records, scan_generation, scan_records
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("kwire.log_files")
 
 OnCorrupt = Literal["fail", "skip", "stop"]
+OnDamage = Callable[[CodecError, int], None]
 
 # How much is looked at for zeros, or for the next batch after damage.
 _SEARCH_BYTES: Final = 1 << 20
@@ -55,10 +56,15 @@ class StoppedAtDamage(Exception):  # noqa: N818 - no error: the end of what a pa
     """With `stop`: nothing after this belongs to the partition."""
 
 
-def read_piece(storage: Storage, piece: Piece, policy: ReadPolicy) -> Iterator[tuple[Records, int]]:
-    """The records, a range of the file at a time, each with the file's position that its batches count from."""
+def read_piece(
+    storage: Storage, piece: Piece, policy: ReadPolicy, on_damage: OnDamage | None = None
+) -> Iterator[tuple[Records, int]]:
+    """The records, a range of the file at a time, each with the file's position that its batches count from.
+
+    `on_damage(error, position)` is told of damage that is passed over, in place of the log.
+    """
     with storage.open(piece.path) as file:
-        yield from _PieceReader(storage, file, piece, policy).read()
+        yield from _PieceReader(storage, file, piece, policy, on_damage).read()
 
 
 class _Fault(NamedTuple):
@@ -68,7 +74,10 @@ class _Fault(NamedTuple):
 
 
 class _PieceReader:
-    def __init__(self, storage: Storage, file: OpenFile, piece: Piece, policy: ReadPolicy) -> None:
+    def __init__(
+        self, storage: Storage, file: OpenFile, piece: Piece, policy: ReadPolicy, on_damage: OnDamage | None
+    ) -> None:
+        self._on_damage = on_damage
         self._file = file
         self._piece = piece
         self._policy = policy
@@ -166,7 +175,10 @@ class _PieceReader:
             return False
         if policy.on_corrupt == "fail":
             raise self._named(fault)
-        _log.warning("%s (onCorrupt=%s)", self._named(fault), policy.on_corrupt)
+        if self._on_damage is None:
+            _log.warning("%s (onCorrupt=%s)", self._named(fault), policy.on_corrupt)
+        else:
+            self._on_damage(fault.error, self._position)
         if policy.on_corrupt == "stop":
             raise StoppedAtDamage
         self._position = piece.end if found is None else found

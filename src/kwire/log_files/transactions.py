@@ -54,7 +54,7 @@ def find_transactions(log: PartitionLog, start: int) -> Transactions:
 def _joined(found: Iterable[Aborted]) -> list[Aborted]:
     """Each transaction once, by its end: whoever has seen more of it knows an earlier begin."""
     begins: dict[tuple[int, int], int] = {}
-    for producer_id, first, last in found:
+    for producer_id, first, last, _ in found:
         begins[last, producer_id] = min(first, begins.get((last, producer_id), first))
     return [Aborted(producer_id, first, last) for (last, producer_id), first in sorted(begins.items())]
 

@@ -40,6 +40,10 @@ _MAX_OFFSET = 0x7FFF_FFFF_FFFF_FFFF
 _HEADER_LEAST = 2
 
 
+PARTIAL_BATCH = "partial batch"
+"""The field that stands for a batch that is cut off."""
+
+
 class RecordSets:
     """Walks what `cursor` bounds. `found` takes the damages that did not end the walk.
 
@@ -107,7 +111,7 @@ class RecordSets:
 
     def _cut_off(self, name: str, into: Field) -> None:
         cursor = self.cursor
-        leaf = Field("partial batch", "bytes", cursor.at, cursor.end)
+        leaf = Field(PARTIAL_BATCH, "bytes", cursor.at, cursor.end)
         leaf.meaning = f"the first {cursor.left} bytes of a batch that is cut off here"
         if not self.may_be_cut:
             leaf.error = errors.TruncatedError("the last batch is cut off", self.path + name, cursor.at)
