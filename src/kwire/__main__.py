@@ -4,4 +4,5 @@ import sys
 
 from kwire.cli.main import main
 
-sys.exit(main())
+if __name__ == "__main__":  # not in the processes that a command starts
+    sys.exit(main())

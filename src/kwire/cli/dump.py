@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kwire.cli.compressed_files import HEAD_SIZE, MAX_INPUT, read_limited, unzipped
 from kwire.cli.dumping.kinds import KINDS, OF_RECORDS, SEGMENT, DumpFile, classified, files_under
 from kwire.cli.dumping.writing import FORMS
+from kwire.cli.terminal import print_error
 from kwire.cli.usage import Commands
 from kwire.errors import ConfigError
 from kwire.log_files.storage import FileInfo, LocalStorage, OpenFile, Storage
@@ -82,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     for path, file in _files(options):
         found, damaged = (0, 1) if file is None else _dump(options, file, wanted)
         if file is None:
-            print(f"kwire dump: {path}: {_why_not(path)}", file=sys.stderr)
+            print_error(f"kwire dump: {path}: {_why_not(path)}")
         rows, damage = rows + found, damage + damaged
     return 0 if not damage else _NOT_ALL if rows else _FAILED
 

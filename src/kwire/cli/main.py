@@ -22,7 +22,7 @@ from kwire.errors import KafkaError
 
 _COMMANDS = (
     "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas",
-    "tokens", "shares", "partitions", "producers", "produce", "consume", "copy", "decode", "dump", "ping",
+    "tokens", "shares", "partitions", "producers", "produce", "consume", "copy", "decode", "dump", "ping", "bench",
     "completion",
 )  # fmt: skip
 _FILES = {**{name: name for name in _COMMANDS}, "lag": "groups", "brokers": "cluster"}

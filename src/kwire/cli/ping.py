@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire.cli.connecting import add_connection_options, opened
 from kwire.cli.output import FAILED, NOT_ALL, add_output_options, show
+from kwire.cli.terminal import print_error
 from kwire.cli.usage import Commands, positive, seconds
 
 if TYPE_CHECKING:
@@ -114,12 +115,12 @@ def _tell(options: argparse.Namespace, reached: Sequence[Reach]) -> None:
         failed = each.fault
         if failed is not None:
             what = f"; {failed.advice}" if failed.advice else ""
-            print(f"kwire ping: {who}, {failed.name}: {failed.fault}{what}", file=sys.stderr)
+            print_error(f"kwire ping: {who}, {failed.name}: {failed.fault}{what}")
             continue
         for step in each.steps:
             days = step.facts.get("expires_in_days")
             if days is not None and days < _SOON_DAYS:
-                print(f"kwire ping: {who}: its certificate, or that of its CA, ends in {days} days", file=sys.stderr)
+                print_error(f"kwire ping: {who}: its certificate, or that of its CA, ends in {days} days")
     sys.stderr.flush()
 
 

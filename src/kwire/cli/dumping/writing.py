@@ -17,6 +17,7 @@ from kwire.cli.dumping.beside import Entry
 from kwire.cli.dumping.kinds import DumpFile
 from kwire.cli.dumping.segments import BatchRow, Damage, RecordRow
 from kwire.cli.rendering import table, utc
+from kwire.cli.terminal import print_error
 
 FORMS = ("table", "json", "value")
 _AT_ONCE = 200
@@ -56,7 +57,7 @@ class _Counted:
             if isinstance(row, Damage):
                 self.damage += 1
                 sys.stdout.flush()
-                print(f"kwire dump: {self._file.path} at byte {row.position}: {row.error}", file=sys.stderr)
+                print_error(f"kwire dump: {self._file.path} at byte {row.position}: {row.error}")
             else:
                 self.rows += 1
             yield row
