@@ -64,10 +64,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         for number in _paced(count, options.interval or 1.0):
             reached = asyncio.run(prober.reach_all())
-            _show(options, number, reached)
-            _tell(options, reached)
             for each in reached:
                 times.setdefault(str(each.address), []).extend([each.total_ms] * (each.fault is None))
+            _show(options, number, reached)
+            _tell(reached)
             code = _code(reached)
     finally:
         if count != 1:
@@ -109,7 +109,7 @@ def _plain(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _tell(options: argparse.Namespace, reached: Sequence[Reach]) -> None:
+def _tell(reached: Sequence[Reach]) -> None:
     for each in reached:
         who = f"broker {each.broker} at {each.address}" if each.broker is not None else str(each.address)
         failed = each.fault
@@ -121,7 +121,6 @@ def _tell(options: argparse.Namespace, reached: Sequence[Reach]) -> None:
             days = step.facts.get("expires_in_days")
             if days is not None and days < _SOON_DAYS:
                 print_error(f"kwire ping: {who}: its certificate, or that of its CA, ends in {days} days")
-    sys.stderr.flush()
 
 
 def _code(reached: Sequence[Reach]) -> int:
