@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kwire.cli.completing import offers
 from kwire.cli.connecting import add_connection_options
@@ -13,7 +13,7 @@ from kwire.cli.group_kinds import described
 from kwire.cli.nouns import Verb, add_noun, administering, consent, listed
 from kwire.cli.output import add_output_options, done, exit_code, found, show
 from kwire.cli.terminal import print_error
-from kwire.cli.usage import Commands, Parser
+from kwire.cli.usage import Commands, Parser, seconds
 from kwire.errors import BrokerError
 from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
 
@@ -26,7 +26,10 @@ _LAG_EPILOG = """\
 examples:
   kwire lag billing                                the lag of the group, partition by partition
   kwire lag billing audit --json                   of two groups, one object per line
+  kwire lag billing --watch                        again every 2 s: rates of reading and writing, time to catch up
+  kwire lag billing --watch 10 --json              lines for a monitor, every 10 s
 """
+_WATCH_S = 2.0
 
 
 def add_parser(commands: Commands) -> None:
@@ -39,6 +42,15 @@ def add_parser(commands: Commands) -> None:
         epilog=_LAG_EPILOG,
     )
     add_names(lag)
+    lag.add_argument(
+        "-w",
+        "--watch",
+        nargs="?",
+        type=seconds,
+        const=_WATCH_S,
+        metavar="SECONDS",
+        help="show it again every 2 s, or as often as said, with rates, until Ctrl-C; give it after the groups",
+    )
     add_output_options(lag)
     add_connection_options(lag)
     lag.set_defaults(run=_lag)
@@ -133,6 +145,8 @@ def _lag(options: argparse.Namespace) -> int:
     with administering(options) as admin:
         progress = {name: progress_of(admin, name) for name in options.names}
         missing = _missing(admin, [name for name, rows in progress.items() if not rows])
+        if options.watch is not None and len(missing) < len(progress):
+            _watch(options, admin)
     rows = [
         (name, tp.topic, tp.partition, row.committed and row.committed.offset, row.end, row.lag)
         for name, partitions in progress.items()
@@ -146,6 +160,20 @@ def _lag(options: argparse.Namespace) -> int:
         elif all(row.committed is None for row in partitions.values()):
             _say(f"consumer group {name!r} has no committed offsets yet")
     return exit_code(len(progress), len(missing))
+
+
+def _watch(options: argparse.Namespace, admin: Admin) -> NoReturn:
+    from kwire._inside import progress as progress_of
+    from kwire.cli.lag_watch import Key, Place, watch
+
+    def look() -> dict[Key, Place]:
+        return {
+            (name, tp.topic, tp.partition): Place(row.committed and row.committed.offset, row.end)
+            for name in options.names
+            for tp, row in progress_of(admin, name).items()
+        }
+
+    watch(options, look)
 
 
 def _say(text: str) -> None:

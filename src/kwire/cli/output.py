@@ -35,8 +35,8 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def show(keys: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> None:
-    """Prints the rows."""
+def show(keys: Sequence[str], rows: Iterable[Sequence[Any]], form: str, *, has_head: bool = True) -> None:
+    """Prints the rows; without a head they go on where others have ended."""
     if form == "json":
         for row in rows:
             print(json.dumps(dict(zip(keys, row, strict=True)), ensure_ascii=False))
@@ -44,18 +44,22 @@ def show(keys: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> None:
         import csv
 
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerows([keys, *([_one_line(entry, "", " ") for entry in row] for row in rows)])
+        writer.writerows(
+            [*([keys] if has_head else []), *([_one_line(entry, "", " ") for entry in row] for row in rows)]
+        )
     else:
         head = [key.replace("_", " ") for key in keys]
-        _show_table(head, [[_one_line(each, "-", ",") for each in row] for row in rows])
+        _show_table(head, [[_one_line(each, "-", ",") for each in row] for row in rows], has_head=has_head)
     sys.stdout.flush()  # a reader that has gone is told here, not at exit
 
 
-def _show_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def _show_table(head: Sequence[str], rows: Sequence[Sequence[Any]], *, has_head: bool) -> None:
     if terminal.draws(sys.stdout):
         terminal.draw_table(head, rows)
-    else:
+    elif has_head:
         print(table(head, rows))
+    elif rows:
+        print(table(head, rows).partition("\n")[2])
 
 
 def _one_line(entry: Any, nothing: str, between: str) -> Any:
