@@ -827,7 +827,7 @@ class SentRows:
 
 # producer.pxi
 class ProducerBase:
-    """The base of every producer; the constructor sets `accumulator`."""
+    """The base of every producer; the constructor sets `_accumulator`."""
 
     accumulator: Accumulator
     def serialize_by(

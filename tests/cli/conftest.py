@@ -6,11 +6,19 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kwire.cli.connecting import VARIABLE
+from kwire.cli.connecting import CONFIG_VARIABLE, PROFILE_VARIABLE, VARIABLE
 from kwire.testing import Broker
 from tests.cli.shell import Outcome, run
 
 Kwire = Callable[..., Outcome]
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The profiles and variables of whoever runs the tests are none of theirs."""
+    for name in (VARIABLE, CONFIG_VARIABLE, PROFILE_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-settings"))
 
 
 @pytest.fixture

@@ -96,6 +96,16 @@ def _operations(prefix: str, given: Given) -> Iterable[str]:
     return OPERATIONS
 
 
+def profile_names(prefix: str, given: Given) -> Iterable[str]:
+    """The profiles that --profile takes."""
+    from kwire.cli.profiles import read_profiles
+
+    try:
+        return read_profiles().settings
+    except KafkaError:
+        return ()
+
+
 def _settings(prefix: str, given: Given) -> Iterable[str]:
     from kwire.cli.settings import dotted_names
 

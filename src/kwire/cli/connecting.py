@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire.cli.settings import Given
+from kwire.cli.completing import offers, profile_names
+from kwire.cli.profiles import VARIABLE as PROFILE_VARIABLE
+from kwire.cli.settings import CONFIG_VARIABLE, VARIABLE, Given
 from kwire.cli.usage import seconds
 from kwire.errors import ConnectError, DeliveryError, KafkaError, KafkaTimeoutError
 
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     ClientType = TypeVar("ClientType", Admin, Consumer, Producer)
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-VARIABLE = "KWIRE_BOOTSTRAP_SERVERS"
-CONFIG_VARIABLE = "KWIRE_CONFIG"
 _DEFAULT = "localhost:9092"
 _OVER_TIME = (ConnectError, KafkaTimeoutError)
 
@@ -78,10 +78,15 @@ def _add_settings(parser: argparse.ArgumentParser, group: argparse._ArgumentGrou
     )
     group.add_argument(
         "--config",
-        default=os.environ.get(CONFIG_VARIABLE) or None,
         metavar="FILE",
         help=f"settings from a properties file, as Java's tools read it; -X overrides it (variable: {CONFIG_VARIABLE})",
     )
+    profile = group.add_argument(
+        "--profile",
+        metavar="NAME",
+        help=f"settings from a profile of 'kwire config'; --config overrides it (variable: {PROFILE_VARIABLE})",
+    )
+    offers(profile, profile_names)
     group.add_argument(
         "--timeout",
         type=seconds,
@@ -112,8 +117,8 @@ def opened(
     """A client made of the command's options; `config` is what these overrule, `more` overrules them. UsageError for
     settings that cannot be. `shared`: the command has another client, which settings of -X may be for.
     """
-    given = Given(options, kind.__name__, shared=shared)
     servers = servers or getattr(options, "bootstrap_servers", None)
+    given = Given(options, kind.__name__, shared=shared, is_placed=servers is not None)
     if servers is None and not given.has_servers:
         servers = os.environ.get(VARIABLE, _DEFAULT)
     options.overruled = given.overruled(more)

@@ -22,6 +22,7 @@ from kwire.errors import KafkaError
 if TYPE_CHECKING:
     from kwire.admin import Admin
 
+_SECURE_HINT = "\nTLS and logins: --config FILE, as 'kwire {noun} --help' shows\n"
 _YES = ("y", "yes")
 
 
@@ -34,6 +35,8 @@ class Verb(NamedTuple):
     examples: str
     add_arguments: Callable[[Parser], None] = lambda parser: None
     destroys: bool = False
+    connects: bool = True
+    has_rows: bool = True
 
 
 def add_noun(commands: Commands, name: str, says: str, verbs: Sequence[Verb]) -> None:
@@ -43,7 +46,7 @@ def add_noun(commands: Commands, name: str, says: str, verbs: Sequence[Verb]) ->
         name,
         help=f"{says[0].lower()}{says[1:].rstrip('.')}",
         description=f"{says} 'kwire {name} VERB --help' explains a verb.",
-        epilog=f"examples:\n{examples}{SECURE_EXAMPLE.format(command=f'{name} -b broker:9093')}",
+        epilog=f"examples:\n{examples}{_secure(name) if any(verb.connects for verb in verbs) else ''}",
     )
     under = noun.add_subparsers(dest="verb", metavar="VERB", required=True)
     for verb in verbs:
@@ -51,18 +54,24 @@ def add_noun(commands: Commands, name: str, says: str, verbs: Sequence[Verb]) ->
     noun.arranged = lambda given: _verb_first(noun, under.choices, given)
 
 
+def _secure(noun: str) -> str:
+    return SECURE_EXAMPLE.format(command=f"{noun} -b broker:9093")
+
+
 def _add_verb(under: Commands, noun: str, verb: Verb) -> None:
     parser = under.add_parser(
         verb.name,
         help=f"{verb.says[0].lower()}{verb.says[1:].rstrip('.')}",
         description=verb.says,
-        epilog=f"examples:\n{verb.examples}\n\nTLS and logins: --config FILE, as 'kwire {noun} --help' shows\n",
+        epilog=f"examples:\n{verb.examples}\n{_SECURE_HINT.format(noun=noun) if verb.connects else ''}",
     )
     verb.add_arguments(parser)
     if verb.destroys:
         parser.add_argument("--yes", action="store_true", help="do not ask first; needed where there is no terminal")
-    add_output_options(parser)
-    add_connection_options(parser, explained=False)
+    if verb.has_rows:
+        add_output_options(parser)
+    if verb.connects:
+        add_connection_options(parser, explained=False)
     parser.set_defaults(run=verb.run, parser=parser)
 
 

@@ -1,8 +1,10 @@
-"""The settings of a command's clients: what -X and --config give, for each client those it uses.
+"""The settings of a command's clients: what -X, --config and --profile give, for each client those it uses.
 
--X goes over --config, which goes over the environment and the defaults. One file serves all commands and Java's tools:
-of it a client takes its own settings, and those of other clients are passed over. What no client has is an error, as it
-is for -X. Values are never shown here, since they may be passwords.
+-X goes over --config, that over --profile, that over the environment and the defaults. An option goes over the variable
+of the other. The default profile is for commands to which nothing else says where the brokers are, so that its password
+goes nowhere else. One file serves all commands and Java's tools: of it a client takes its own settings, and those of
+other clients are passed over. What no client has is an error, as it is for -X. Values are never shown here, since they
+may be passwords.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire.cli.properties import Property, read_properties
+from kwire.cli.profiles import VARIABLE as PROFILE_VARIABLE
+from kwire.cli.profiles import read_profiles
+from kwire.cli.properties import read_properties
 from kwire.cli.usage import UsageError
 from kwire.errors import ConfigError
 from kwire.errors.wording import Problem, spelled
@@ -25,6 +29,8 @@ from kwire.errors.wording import Problem, spelled
 if TYPE_CHECKING:
     from kwire.engine.settings.kinds import Setting
 
+VARIABLE = "KWIRE_BOOTSTRAP_SERVERS"
+CONFIG_VARIABLE = "KWIRE_CONFIG"
 _SECRET = re.compile(r"password|secret|token|jaas|\bkey$|key[._]pem", re.IGNORECASE)
 _NAME = re.compile(r"[\w.-]*")
 
@@ -48,23 +54,25 @@ class Given:
     `values`, by name; `login`, by keyword, goes over the sasl.jaas.config of a file and what it stands for.
     """
 
-    def __init__(self, options: argparse.Namespace, client: str, *, shared: bool = False) -> None:
-        """`shared`: the command has other clients besides, which judge the settings that this one has not."""
+    def __init__(
+        self, options: argparse.Namespace, client: str, *, shared: bool = False, is_placed: bool = False
+    ) -> None:
+        """`shared`: the command has other clients besides, which judge the settings that this one has not; `is_placed`:
+        it says where the brokers are."""
         stated = name_value_pairs("-X", options.settings)
         if shared:
             stated = {name: value for name, value in stated.items() if _is_for(name, client)}
         else:
             _check_owners(stated, client)
-        keywords = {keyword_of(name) for name in stated}
-        self._file = options.config
-        self._from_file = {
-            name: found
-            for name, found in ({} if self._file is None else _file(self._file, tell=not shared)).items()
-            if keyword_of(name) not in keywords and _is_for(name, client)
-        }
+        taken = {keyword_of(name) for name in stated}
+        self._from_files: dict[str, _Stated] = {}
+        for source in _sources(options, is_placed=is_placed or "bootstrap_servers" in taken, tell=not shared):
+            fresh = {name: each for name, each in source.items() if keyword_of(name) not in taken}
+            taken.update(map(keyword_of, fresh))
+            self._from_files.update({name: each for name, each in fresh.items() if _is_for(name, client)})
         login = {name for name in stated if keyword_of(name).startswith("sasl_")}
         self.login = {keyword_of(name): stated.pop(name) for name in login}
-        self.values = {**{name: found.value for name, found in self._from_file.items()}, **stated}
+        self.values = {**{name: found.value for name, found in self._from_files.items()}, **stated}
 
     @property
     def has_servers(self) -> bool:
@@ -82,28 +90,72 @@ class Given:
 
     @contextmanager
     def errors_placed(self) -> Iterator[None]:
-        """Adds file and line to what a ConfigError of the block says of settings from the file."""
+        """Adds file and line, or profile, to what a ConfigError of the block says of settings from files."""
         try:
             yield
         except ConfigError as error:
             raise UsageError(error.told(self._placed)) from error
 
     def _placed(self, problem: Problem) -> str:
-        for name, found in self._from_file.items():
+        for name, found in self._from_files.items():
             if problem.setting is not None and keyword_of(name) == keyword_of(problem.setting):
-                return f"{self._file}, line {found.line}: {in_dots(problem.text)}"
+                return f"{found.place}: {in_dots(problem.text)}"
         return in_dots(problem.text)
 
 
-def _file(path: str, *, tell: bool) -> Mapping[str, Property]:
-    """The properties of the file; says on stderr, if `tell`, when it holds secrets and all users may read it."""
+class _Stated(NamedTuple):
+    """The value of a setting, and the place that it stands in."""
+
+    value: str
+    place: str
+
+
+def _sources(options: argparse.Namespace, *, is_placed: bool, tell: bool) -> Iterator[Mapping[str, _Stated]]:
+    """What files give, the first before the next; says on stderr, if `tell`, which ones should be kept to oneself."""
+    path, name = options.config, options.profile
+    if path is None and options.profile is None:
+        path = os.environ.get(CONFIG_VARIABLE) or None
+    if name is None and options.config is None:
+        name = os.environ.get(PROFILE_VARIABLE)
+    if path is not None:
+        yield _of_file(path, tell=tell)
+    if name != "":
+        is_placed = is_placed or path is not None or VARIABLE in os.environ
+        yield _of_profile(name, is_placed=is_placed, tell=tell)
+
+
+def _of_file(path: str, *, tell: bool) -> Mapping[str, _Stated]:
     if "=" in path and not os.path.exists(path):
         raise UsageError("--config names a file of NAME=VALUE lines; a single setting is given by -X NAME=VALUE")
-    found = read_properties(path)
-    is_open = tell and os.stat(path).st_mode & stat.S_IROTH
-    if is_open and any(_SECRET.search(name) and each.value for name, each in found.items()):
-        print(f"kwire: {path} holds secrets and is readable by all users: chmod 600 {path}", file=sys.stderr)
+    found = {name: _Stated(each.value, f"{path}, line {each.line}") for name, each in read_properties(path).items()}
+    if tell:
+        _tell_if_open(path, found)
     return found
+
+
+def _of_profile(name: str | None, *, is_placed: bool, tell: bool) -> Mapping[str, _Stated]:
+    """The profile of this name; without one the default, unless the brokers are named elsewhere."""
+    if name is None and is_placed:
+        return {}
+    profiles = read_profiles()
+    name = name or profiles.default
+    if name is None:
+        return {}
+    place = f"{profiles.path}, profile {name!r}"
+    found = {key: _Stated(value, place) for key, value in profiles.named(name).items()}
+    if tell:
+        _tell_if_open(str(profiles.path), found)
+    return found
+
+
+def _tell_if_open(path: str, found: Mapping[str, _Stated]) -> None:
+    if os.stat(path).st_mode & stat.S_IROTH and any(is_secret(name) and each.value for name, each in found.items()):
+        print(f"kwire: {path} holds secrets and is readable by all users: chmod 600 {path}", file=sys.stderr)
+
+
+def is_secret(name: str) -> bool:
+    """Whether the value of a setting by this name may be a secret, whether or not there is such a setting."""
+    return _SECRET.search(name) is not None
 
 
 def _check_owners(names: Iterable[str], client: str) -> None:
