@@ -34,7 +34,7 @@ RARE_FOR_A_PRODUCER = {
 COMMANDS = {
     "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas",
     "partitions", "producers", "produce", "consume", "copy", "decode", "completion",
-    "config",
+    "config", "help",
 }  # fmt: skip
 SHOW = "import sys; before = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - before))"
 

@@ -155,7 +155,7 @@ def test_a_command_that_can_connect_says_nothing_of_connections(kwire: Kwire, br
 
 @pytest.mark.parametrize("codec", ["zstd", "gzip"])
 def test_compression_by_a_setting(kwire: Kwire, broker: Broker, codec: str) -> None:
-    assert kwire("produce", "orders", "--partition", "0", "-c", f"compression.type={codec}", stdin=b"a\n").code == 0
+    assert kwire("produce", "orders", "--partition", "0", "-X", f"compression.type={codec}", stdin=b"a\n").code == 0
     (batch,) = records.decode(broker.record_set("orders")).batches
     assert batch.compression == codec
 
@@ -164,7 +164,7 @@ def test_compression_by_a_setting(kwire: Kwire, broker: Broker, codec: str) -> N
     ("arguments", "said"),
     [
         (["--compression", "zip"], "argument -z/--compression: invalid choice: 'zip'"),
-        (["-c", "compression.type=zip"], "compression='zip': expected one of 'none', 'gzip'"),
+        (["-X", "compression.type=zip"], "compression='zip': expected one of 'none', 'gzip'"),
         (["--key-separator", ""], "--key-separator is empty"),
     ],
 )

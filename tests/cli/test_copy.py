@@ -147,7 +147,7 @@ def test_a_folder_that_is_no_log(kwire: Kwire) -> None:
 def test_compression_of_a_copy(kwire: Kwire, broker: Broker, old: Broker) -> None:
     fill(old, 0, 50)
     arguments = ("copy", "--from", source_of(old), "--to", f"{broker.bootstrap_servers}/clicks")
-    assert kwire(*arguments, "-c", "compression.type=lz4").code == 0
+    assert kwire(*arguments, "-X", "compression.type=lz4").code == 0
     stored = records.decode(broker.record_set("clicks", partition=0))
     assert {batch.compression for batch in stored.batches} == {"lz4"}
 
@@ -234,7 +234,7 @@ def test_nothing_is_lost_or_doubled_by_kills(broker: Broker, old: Broker) -> Non
     sent = [fill(old, partition, 25_000 if THOROUGH else 11_000) for partition in (0, 1)]
     command = [
         sys.executable, "-m", "kwire.cli.main", "copy",
-        "--from", source_of(old), "--to", f"{broker.bootstrap_servers}/clicks", "-c", "linger.ms=1",
+        "--from", source_of(old), "--to", f"{broker.bootstrap_servers}/clicks", "-X", "linger.ms=1",
     ]  # fmt: skip
     kills, wanted = 0, 4 if THOROUGH else 2
     broker.faults.delay("Produce", 0.02, times=None)  # so that no copy comes to its end before it is killed

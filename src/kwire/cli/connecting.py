@@ -67,9 +67,8 @@ def _group(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 
 
 def _add_settings(parser: argparse.ArgumentParser, group: argparse._ArgumentGroup, client: str) -> None:
-    spellings = ("-X",) if "-c" in parser._option_string_actions else ("-X", "-c")
     group.add_argument(
-        *spellings,
+        "-X",
         dest="settings",
         action="append",
         default=[],
@@ -92,6 +91,13 @@ def _add_settings(parser: argparse.ArgumentParser, group: argparse._ArgumentGrou
         type=seconds,
         metavar="SECONDS",
         help="give up after this long without a broker or an answer (default: the settings', one or two minutes)",
+    )
+    group.add_argument(
+        "-v",
+        "--verbose",
+        action="count",
+        default=0,
+        help="show on standard error what the client does; -vv shows more",
     )
 
 

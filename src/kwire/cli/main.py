@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
 from kwire import __version__
@@ -23,14 +24,14 @@ from kwire.errors import KafkaError
 _COMMANDS = (
     "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas",
     "tokens", "shares", "partitions", "producers", "produce", "consume", "copy", "decode", "dump", "ping", "bench",
-    "completion", "config",
+    "completion", "config", "help",
 )  # fmt: skip
 _FILES = {**{name: name for name in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
 _RELATIVE = re.compile(r"-\d")
 _COMPLETING = "_ARGCOMPLETE"
 _PLACES = ("--from", "-o", "--to")
 _EPILOG = """\
-'kwire COMMAND --help' explains a command, with examples.
+'kwire COMMAND --help' explains a command, with examples; 'kwire help errors' the errors of brokers.
 
 exit codes:
   0    done
@@ -56,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         return _wrong_usage(command, f"unrecognized arguments: {' '.join(command.with_nearest(_named(unknown)))}")
     try:
-        code: int = options.run(options)
+        with _logged(options):
+            code: int = options.run(options)
     except UsageError as error:
         return _wrong_usage(command, str(error))
     except KafkaError as error:
@@ -77,6 +79,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def _logged(options: argparse.Namespace) -> AbstractContextManager[None]:
+    if not getattr(options, "verbose", 0):
+        return nullcontext()
+    from kwire.cli.logs import logged
+
+    return logged(options.verbose)
+
+
 def _wrong_usage(command: argparse.ArgumentParser, text: str) -> int:
     command.print_usage(sys.stderr)
     print_error(f"{command.prog}: error: {text}")
@@ -94,6 +104,11 @@ def _wanted(given: Sequence[str]) -> Sequence[str]:
     if first in _FILES:
         return (_FILES[first],)
     return _COMMANDS if first in ("", "-h", "--help") else ()
+
+
+def all_commands() -> dict[str, Parser]:
+    """The parser of every command, by its name."""
+    return _parsers(_COMMANDS)[1]
 
 
 def _parsers(files: Sequence[str]) -> tuple[Parser, dict[str, Parser]]:

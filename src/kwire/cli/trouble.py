@@ -17,7 +17,7 @@ from kwire.engine.common.outage import RefusalWarning
 from kwire.errors import DeliveryError, KafkaError
 from kwire.errors.wording import Wording
 
-_CLIENTS = ("kwire.drivers", "kwire.clients")
+CLIENTS = ("kwire.drivers", "kwire.clients")
 _HELD_BACK_S = 1.0
 
 
@@ -25,7 +25,7 @@ _HELD_BACK_S = 1.0
 def trouble_on_stderr(command: str) -> Iterator[None]:
     """While the block runs, warnings of the clients are lines of `command` on stderr."""
     handler = _Handler(command)
-    loggers = [logging.getLogger(name) for name in _CLIENTS]
+    loggers = [logging.getLogger(name) for name in CLIENTS]
     for logger in loggers:
         logger.addHandler(handler)
     try:

@@ -32,6 +32,14 @@ class Parser(argparse.ArgumentParser):
         """Whether a verb that was not given was taken for granted."""
         self._given: list[str] = []
 
+    @property
+    def verbs(self) -> Mapping[str, Parser]:
+        """The parsers of the verbs of a noun, by their names; none of another command."""
+        found: dict[str, Parser] = {}
+        for each in () if self._subparsers is None else self._subparsers._group_actions:
+            found |= dict(each.choices or {})
+        return found
+
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         self._given = self.arranged(list(args or ()))
         return super().parse_known_args(self._given, namespace)
