@@ -62,13 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _wrong_usage(command, str(error))
     except KafkaError as error:
-        from kwire.cli.connecting import patience_of
-        from kwire.cli.settings import in_dots
-        from kwire.cli.trouble import error_text
+        from kwire.cli.output import tell
 
-        for each in error.failures.values() or (error,):
-            text = f"{in_dots(error_text(each))}{patience_of(options, each)}"
-            print_error(f"kwire {options.command}: {text}")
+        tell(options, error.failures or {None: error})
         return 1
     except BrokenPipeError:
         # The reader has gone (`kwire consume ... | head`): what is still buffered must not fail at exit.

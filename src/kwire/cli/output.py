@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from kwire.cli import terminal
+from kwire.cli.connecting import patience_of
 from kwire.cli.rendering import table
 from kwire.cli.settings import in_dots
 from kwire.cli.trouble import error_text
@@ -73,7 +74,12 @@ def _one_line(entry: Any, nothing: str, between: str) -> Any:
 def tell(options: argparse.Namespace, failures: Mapping[Any, KafkaError]) -> None:
     """Prints each error on standard error, as a line of the command."""
     for error in failures.values():
-        terminal.print_error(f"kwire {options.command}: {in_dots(error_text(error))}")
+        terminal.print_error(f"kwire {options.command}: {failure_text(options, error)}")
+
+
+def failure_text(options: argparse.Namespace, error: KafkaError) -> str:
+    """The error in the words of the command's options."""
+    return f"{in_dots(error_text(error))}{patience_of(options, error)}"
 
 
 def done(
@@ -91,7 +97,7 @@ def done(
     failures = attempted(acts, forgiven)
     tell(options, failures)
     if options.output != "table":
-        errors = {item: in_dots(error_text(failures[item])) if item in failures else None for item in items}
+        errors = {item: failure_text(options, failures[item]) if item in failures else None for item in items}
         show((noun, "error"), [(named(item), error) for item, error in errors.items()], options.output)
     return exit_code(len(set(items)), len(failures))
 
