@@ -32,7 +32,7 @@ RARE_FOR_A_PRODUCER = {
     "kwire.records",
 }  # fmt: skip
 COMMANDS = {
-    "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas",
+    "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas", "tokens", "shares",
     "partitions", "producers", "produce", "consume", "copy", "decode", "completion",
     "config", "help",
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 import sys
 
-from kwire.cli.main import main
+from kwire.cli.entry import run
 
 if __name__ == "__main__":  # not in the processes that a command starts
-    sys.exit(main())
+    sys.exit(run())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from kwire import protocol
 from kwire.cli.connecting import CONFIG_VARIABLE, PROFILE_VARIABLE, VARIABLE
 from kwire.testing import Broker
 from tests.cli.shell import Outcome, run
@@ -26,6 +27,17 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
     """A broker with the topic `orders` of three partitions, named by the environment."""
     with Broker(topics={"orders": 3}, auto_create_topics=True) as started:
         monkeypatch.setenv(VARIABLE, started.bootstrap_servers)
+        yield started
+
+
+@pytest.fixture
+def mute_broker() -> Iterator[Broker]:
+    """A broker that answers ApiVersions and Metadata, and nothing else."""
+    with Broker(topics={"orders": 1, "clicks": 1}) as started:
+        for key in protocol.APIS:
+            name = protocol.APIS[key].name
+            if name not in ("ApiVersions", "Metadata"):
+                started.faults.mute(name, times=None)
         yield started
 
 

@@ -30,7 +30,7 @@ WITHIN_S = PATIENT
 def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command as a process, with the address that it printed; killed if the test does not end it."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "kwire.cli.main", "broker", *arguments],
+        [sys.executable, "-m", "kwire", "broker", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -233,7 +233,7 @@ def test_a_foreign_mark_is_refused(content: bytes) -> None:
 def test_nothing_is_lost_or_doubled_by_kills(broker: Broker, old: Broker) -> None:
     sent = [fill(old, partition, 25_000 if THOROUGH else 11_000) for partition in (0, 1)]
     command = [
-        sys.executable, "-m", "kwire.cli.main", "copy",
+        sys.executable, "-m", "kwire", "copy",
         "--from", source_of(old), "--to", f"{broker.bootstrap_servers}/clicks", "-X", "linger.ms=1",
     ]  # fmt: skip
     kills, wanted = 0, 4 if THOROUGH else 2

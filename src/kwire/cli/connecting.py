@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire.cli.completing import offers, profile_names
@@ -131,7 +131,20 @@ def opened(
     with given.errors_placed(), _warnings_told(None if shared else options.command):
         client = kind.from_config({**(config or {}), **given.values}, servers, **{**given.login, **more})
     with client:
-        yield client
+        try:
+            yield client
+        except KeyboardInterrupt:
+            _give_up(client)
+            raise
+
+
+def _give_up(client: Admin | Consumer | Producer) -> None:
+    """Closes a producer without waiting for brokers: what is not delivered by now is not."""
+    from kwire.producer import Producer
+
+    if isinstance(client, Producer):
+        with suppress(KafkaError):
+            client.close(timeout=0)
 
 
 @contextmanager

@@ -134,7 +134,7 @@ def _reader(options: argparse.Namespace, source: Place, stack: ExitStack) -> tup
     """A consumer of the source, and the id of its cluster; its addresses, where brokers have no id."""
     reading = options
     if options.from_config is not None:
-        reading = argparse.Namespace(**{**vars(options), "config": options.from_config, "settings": []})
+        reading = argparse.Namespace(**{**vars(options), "config": options.from_config, "profile": "", "settings": []})
     with opened(Admin, reading, source.servers, shared=True, **waiting(options)) as admin:
         cluster = admin.describe_cluster().cluster_id or source.servers
     settings = {

@@ -1,4 +1,4 @@
-"""`kwire`: the entry point of the shell. Finds the command, runs it, turns errors into one line and an exit code.
+"""The shell. Finds the command, runs it, turns errors into one line and an exit code; `entry.py` does the rest.
 
 Only the command that is asked for is imported.
 
@@ -66,12 +66,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         tell(options, error.failures or {None: error})
         return 1
-    except BrokenPipeError:
-        # The reader has gone (`kwire consume ... | head`): what is still buffered must not fail at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        return 130
     return code
 
 
@@ -130,7 +124,3 @@ def _joined(arguments: Sequence[str]) -> list[str]:
         else:
             joined.append(text)
     return joined
-
-
-if __name__ == "__main__":
-    sys.exit(main())
