@@ -21,7 +21,7 @@ else:
 class Client(Front[SettingsType]):
     """The base of Producer, Consumer and Admin."""
 
-    reads_by_itself: ClassVar[bool] = False
+    _reads_by_itself: ClassVar[bool] = False
     """Whether its callers read what they wait for, so that its background thread is there for timers only."""
 
     _reactor: Reactor
@@ -30,8 +30,8 @@ class Client(Front[SettingsType]):
     @override
     def _open(self, settings: SettingsType, *, background: bool = False) -> None:
         super()._open(settings)
-        self._reactor = Reactor(self._core, background=background, seldom=self.reads_by_itself, name=self.kind)
-        self._door = ThreadDoor(self._reactor, self.kind, one_caller=self.one_caller)
+        self._reactor = Reactor(self._core, background=background, seldom=self._reads_by_itself, name=self._kind)
+        self._door = ThreadDoor(self._reactor, self._kind, one_caller=self._one_caller)
         self._put_together()
 
     def close(self) -> None:

@@ -829,8 +829,8 @@ class SentRows:
 class ProducerBase:
     """The base of every producer; the constructor sets `_accumulator`."""
 
-    accumulator: Accumulator
-    def serialize_by(
+    _accumulator: Accumulator
+    def _serialize_by(
         self, serialize: Callable[[str, Any, Any, Iterable[_Header] | None], tuple[Any, Any, Iterable[_Header]]]
     ) -> None:
         """From now on what is sent are the (value, key, headers) that `serialize(topic, value, key, headers)` returns.
@@ -1301,7 +1301,7 @@ class LoopHooks:
     def wait_for_room(self, size: int, since: float) -> None: ...
 
 class LoopProducerBase(ProducerBase):
-    """The base of a producer on an event loop; the constructor sets `accumulator` and `_driver`."""
+    """The base of a producer on an event loop; the constructor sets `_accumulator` and `_driver`."""
 
     _driver: Any
     def send(

@@ -43,7 +43,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
     CodecErrors, after the records that precede it were given, with `.topic .partition .record_offset .seek_to`.
     """
 
-    reads_by_itself = True
+    _reads_by_itself = True
 
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ConsumerOptions]) -> None:
         self._open(ConsumerSettings(**keywords(bootstrap_servers, options)))

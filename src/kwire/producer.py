@@ -75,7 +75,7 @@ class Producer(ProducerBase, TransactionCalls):
     @override
     def _open(self, settings: ProducerSettings, *, background: bool = True) -> None:
         super()._open(settings, background=background)
-        _connect(self.accumulator, self._sender, self._reactor, settings.max_block_ms / 1000)
+        _connect(self._accumulator, self._sender, self._reactor, settings.max_block_ms / 1000)
         _live[id(self)] = weakref.ref(self)
 
     def flush(self, timeout: Timeout = None) -> None:
@@ -118,7 +118,7 @@ class Producer(ProducerBase, TransactionCalls):
     @override
     def __del__(self) -> None:
         reactor = getattr(self, "_reactor", None)
-        if self.accumulator is None or reactor is None or reactor.closed or not reactor.owned_by_process:
+        if self._accumulator is None or reactor is None or reactor.closed or not reactor.owned_by_process:
             return
         _live.pop(id(self), None)
         dropped = _Dropped(repr(self), self._sender, reactor)
@@ -128,7 +128,7 @@ class Producer(ProducerBase, TransactionCalls):
                 _warn(f"{dropped.name} was dropped with {count} records undelivered: call flush() or close()", self)
         finally:
             if not sys.is_finalizing() and (count or reactor.has_resources):
-                self.accumulator.closed = CLOSED
+                self._accumulator.closed = CLOSED
                 _dropped[id(dropped)] = dropped
                 begin_thread(dropped.deliver, "kwire-close")
 
@@ -215,7 +215,7 @@ def _at_exit() -> None:
     left = [
         _Dropped(repr(producer), producer._sender, producer._reactor)
         for producer in _open_producers()
-        if producer.accumulator.pending or producer._reactor.has_resources
+        if producer._accumulator.pending or producer._reactor.has_resources
     ]
     left += list(_dropped.values())
     for one in left:

@@ -40,7 +40,7 @@ class ShareConsumer(ShareConsumerFront, Client[ShareConsumerSettings]):
     for bad data in the log one of the CodecErrors.
     """
 
-    reads_by_itself = True
+    _reads_by_itself = True
 
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ShareConsumerOptions]) -> None:
         self._open(ShareConsumerSettings(**keywords(bootstrap_servers, options)))

@@ -138,7 +138,7 @@ def test_a_close_that_is_cancelled_delivers_all_the_same(run: Run, broker: Broke
         for turn in range(CANCELLATIONS // 20):
             producer = aio.Producer(broker.bootstrap_servers, linger_ms=rng.choice((0, 5)))
             deliveries += producer.send_many("wide", [b"%d-%d" % (turn, number) for number in range(5)])
-            while not producer.accumulator.closed:  # else the task was cancelled before its first step
+            while not producer._accumulator.closed:  # else the task was cancelled before its first step
                 await cut(rng, producer.close())
             drivers.append(producer._driver)
             with pytest.raises(errors.ClientClosedError):

@@ -53,7 +53,7 @@ def test_send_many_and_drain_when_the_buffer_is_full(run: Run, broker: Broker) -
             sent = list(full.value.deliveries)
             while len(sent) < 2000:
                 await producer.drain()
-                assert producer.accumulator.used <= 50_000
+                assert producer._accumulator.used <= 50_000
                 sent += producer.send_many("t", [b"v" * 100] * min(100, 2000 - len(sent)))
             await producer.flush()
             assert [delivery.result().offset for delivery in sent] == list(range(2000))

@@ -56,7 +56,7 @@ def fill(producer: Producer, first: int) -> tuple[list[Delivery], errors.KafkaTi
             taken.append(producer.send("t", b"%d" % (first + len(taken)) + b" " * 500))
         except errors.KafkaTimeoutError as error:
             return taken, error, time.monotonic() - begun
-        assert producer.accumulator.used <= BUFFER
+        assert producer._accumulator.used <= BUFFER
 
 
 def stop(broker: Broker) -> None:
@@ -88,13 +88,13 @@ def test_send_waits_max_block_ms_names_the_cause_and_goes_on_when_the_broker_doe
         assert MAX_BLOCK_S - 0.01 <= waited <= MAX_BLOCK_S + SOON
         for part in (f"buffer_memory={BUFFER}", "max_block_ms=500", "t-0", where, cause):
             assert part in str(error)
-        assert BUFFER - 2000 <= producer.accumulator.used <= BUFFER
+        assert BUFFER - 2000 <= producer._accumulator.used <= BUFFER
         with pytest.raises(errors.BufferFull, match=f"buffer_memory={BUFFER}"):
             producer.send("t", b" " * 2000, nowait=True)
         mend_it(broker)
         for delivery in taken:
             delivery.result(60)
-        assert producer.accumulator.used == 0
+        assert producer._accumulator.used == 0
         producer.send("t", b"last").result(60)
         assert [(value or b"").rstrip() for value in broker.values("t")] == [
             b"first",
@@ -110,7 +110,7 @@ def test_a_slow_broker_slows_the_sender_down_and_nothing_fails() -> None:
         deliveries = []
         for number in range(400):
             deliveries.append(producer.send("t", b"%d" % number + b" " * 500))
-            assert producer.accumulator.used <= BUFFER
+            assert producer._accumulator.used <= BUFFER
         assert any(delivery.done() for delivery in deliveries), "there was room for half of them"
         producer.flush(60)
         assert [delivery.result(0).offset for delivery in deliveries] == list(range(1, 401))

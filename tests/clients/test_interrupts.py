@@ -281,9 +281,9 @@ def finish(producer: Producer, number: int) -> None:
     """Does what was cut again, as far as it was not done."""
     manager = producer._sender.transactions
     assert manager is not None
-    if manager.state == "ready" and not producer.accumulator.records_sent > number:
+    if manager.state == "ready" and not producer._accumulator.records_sent > number:
         producer.begin_transaction()
-    if manager.state == "open" and producer.accumulator.records_sent == number:
+    if manager.state == "open" and producer._accumulator.records_sent == number:
         producer.send("t", b"%d" % number)
     try:
         producer.commit_transaction()

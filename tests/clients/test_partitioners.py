@@ -135,7 +135,7 @@ def by_columns(producer: Producer, keys: Sequence[bytes | None]) -> list[int]:
 def by_rows(producer: Producer, keys: Sequence[bytes | None]) -> list[int]:
     """As Spark's writer."""
     values = [b"%d" % number for number in range(len(keys))]
-    SentRows(producer.accumulator).send(["seven"], pa.record_batch({"value": values, "key": list(keys)}))
+    SentRows(producer._accumulator).send(["seven"], pa.record_batch({"value": values, "key": list(keys)}))
     producer.flush(PATIENT)
     return []
 
@@ -227,7 +227,7 @@ def test_what_is_no_partition_fails_its_record_alone(returned: Any, words: str) 
         with pytest.raises(errors.ConfigError, match=words):
             producer.send("seven", b"v", key=b"bad")
         assert producer.send("seven", b"v", key=b"good").result(PATIENT).partition == 2
-        assert producer.accumulator.is_empty
+        assert producer._accumulator.is_empty
 
 
 def test_what_a_callable_raises_comes_out_of_send_or_is_the_cause() -> None:

@@ -224,7 +224,7 @@ def test_back_pressure_blocks_and_nowait_raises(broker: Broker) -> None:
         assert released, "it waited for room"
         producer.flush(PATIENT)
         releaser.join()
-        assert producer.accumulator.used == 0
+        assert producer._accumulator.used == 0
 
 
 def test_back_pressure_ends_after_max_block(broker: Broker) -> None:
@@ -451,7 +451,7 @@ def test_a_full_buffer_says_which_records_it_took(broker: Broker) -> None:
             producer.send_many("t", [b"x" * 100] * 1000, nowait=True)
         taken = caught.value.deliveries
         assert 0 < len(taken) < 1000
-        assert sum(len(batch) for batch in producer.accumulator.pending) == len(taken)
+        assert sum(len(batch) for batch in producer._accumulator.pending) == len(taken)
         assert all(delivery.exception(PATIENT) is not None for delivery in taken)
 
 

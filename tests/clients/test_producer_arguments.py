@@ -30,7 +30,7 @@ def test_a_partition_that_is_not_a_number_is_named(broker: Broker, partition: An
         ):
             with pytest.raises(errors.ConfigError, match=re.escape(f"partition={partition!r}")):
                 call()
-        assert producer.accumulator.records_sent == 0
+        assert producer._accumulator.records_sent == 0
 
 
 def test_a_timestamp_in_seconds_warns_once(broker: Broker) -> None:

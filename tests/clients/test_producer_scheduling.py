@@ -140,8 +140,8 @@ def test_threads_send_while_topics_come_and_go(threshold: int, settings: dict[st
                     crew.add(member)
                 crew.run()
                 flush(producer)
-            assert not producer.accumulator.pending
-            assert producer.accumulator.used == 0
+            assert not producer._accumulator.pending
+            assert producer._accumulator.used == 0
             for member in (*members, *strangers):
                 assert all(delivery.done() for *_, delivery in member.sent)
         for member in members:

@@ -26,7 +26,7 @@ def int32s(*numbers: int) -> bytes:
 
 def test_rows_go_to_the_topics_and_partitions_that_are_named(broker: Broker) -> None:
     with Producer(broker.bootstrap_servers) as producer:
-        rows = SentRows(producer.accumulator)
+        rows = SentRows(producer._accumulator)
         batch = pa.record_batch({"value": [b"a", b"b", b"c", None]})
         rows.send(["t", "u"], batch, int32s(0, 1, 0, 1), int32s(2, -1, 0, 0))
         producer.flush()
@@ -41,7 +41,7 @@ def test_rows_go_to_the_topics_and_partitions_that_are_named(broker: Broker) -> 
 
 def test_a_batch_of_rows_is_sent_once(broker: Broker) -> None:
     with Producer(broker.bootstrap_servers) as producer:
-        rows = SentRows(producer.accumulator)
+        rows = SentRows(producer._accumulator)
         rows.send(["u"], pa.record_batch({"value": [b"a"]}))
         with pytest.raises(RuntimeError, match="already"):
             rows.send(["u"], pa.record_batch({"value": [b"b"]}))
@@ -49,7 +49,7 @@ def test_a_batch_of_rows_is_sent_once(broker: Broker) -> None:
 
 def test_batches_of_rows_share_batches_of_records(broker: Broker) -> None:
     with Producer(broker.bootstrap_servers, linger_ms=1000) as producer:
-        sent = [SentRows(producer.accumulator) for _ in range(3)]
+        sent = [SentRows(producer._accumulator) for _ in range(3)]
         for number, rows in enumerate(sent):
             rows.send(["u"], pa.record_batch({"value": [b"%d-%d" % (number, row) for row in range(10)]}))
         assert not any(rows.all_complete for rows in sent)
@@ -60,14 +60,14 @@ def test_batches_of_rows_share_batches_of_records(broker: Broker) -> None:
 @pytest.mark.parametrize("targets", [int32s(0), int32s(0, 2), int32s(0, -1)])
 def test_targets_that_do_not_fit_the_rows_are_refused(broker: Broker, targets: bytes) -> None:
     with Producer(broker.bootstrap_servers) as producer:
-        rows = SentRows(producer.accumulator)
+        rows = SentRows(producer._accumulator)
         with pytest.raises((ValueError, IndexError)):
             rows.send(["t", "u"], pa.record_batch({"value": [b"a", b"b"]}), targets)
 
 
 def test_the_row_at_which_sending_stops_is_known(broker: Broker) -> None:
     with Producer(broker.bootstrap_servers, max_request_size=1000) as producer:
-        rows = SentRows(producer.accumulator)
+        rows = SentRows(producer._accumulator)
         with pytest.raises(errors.LimitError):
             rows.send(["u"], pa.record_batch({"value": [b"a", b"b", b"c" * 2000, b"d"]}))
         assert len(rows) == 2
@@ -80,7 +80,7 @@ def test_failed_rows_are_told_once_and_not_again_by_flush(broker: Broker) -> Non
     producer = Producer(broker.bootstrap_servers, max_block_ms=200, linger_ms=0)
     while producer.send("u", b"the topic is known", partition=0).exception(PATIENT) is not None:
         assert not broker.values("u", partition=0)
-    rows = SentRows(producer.accumulator)
+    rows = SentRows(producer._accumulator)
     rows.send(["u", "missing-partition"], pa.record_batch({"value": [b"a", b"b", b"c"]}), None, int32s(0, 7, 7))
     with pytest.raises(errors.DeliveryError):
         producer.flush()
@@ -97,7 +97,7 @@ def test_rows_of_a_batch_that_is_split_are_followed(broker: Broker) -> None:
     with Admin(broker.bootstrap_servers) as admin:
         admin.create_topics({"small": {"num_partitions": 1, "configs": {"max.message.bytes": "1000"}}})
     with Producer(broker.bootstrap_servers, linger_ms=1000) as producer:
-        rows = SentRows(producer.accumulator)
+        rows = SentRows(producer._accumulator)
         rows.send(["small"], pa.record_batch({"value": [b"%050d" % row for row in range(100)]}))
         producer.flush()
         assert rows.all_complete

@@ -59,7 +59,7 @@ def columns_without_times(producer: Producer) -> None:
 
 def rows(producer: Producer) -> None:
     """As Spark's writer."""
-    SentRows(producer.accumulator).send(["t"], pa.record_batch({"value": [b"x"]}))
+    SentRows(producer._accumulator).send(["t"], pa.record_batch({"value": [b"x"]}))
 
 
 @pytest.mark.parametrize("send", [one_by_one, many, columns, columns_without_times, rows])
@@ -163,7 +163,7 @@ def test_the_timestamp_of_a_row_that_is_that_of_the_call_counts_as_given() -> No
     """A leader whose format has no timestamps refuses the record, rather than to lose what was given."""
     times = pa.array([1_700_000_000_000, None], pa.timestamp("ms"))
     with Broker(release="0.9.0.1", topics={"t": 1}) as old, Producer(old.bootstrap_servers) as producer:
-        producer.accumulator.set_clock(time.monotonic(), 1_700_000_000_000)
+        producer._accumulator.set_clock(time.monotonic(), 1_700_000_000_000)
         given, stamped = producer.send_many("t", pa.table({"value": [b"x", b"y"], "timestamp": times}))
         assert "timestamp" in str(given.exception(PATIENT))
         assert stamped.exception(PATIENT) is None

@@ -28,8 +28,8 @@ class Client(Front[SettingsType]):
     @override
     def _open(self, settings: SettingsType) -> None:
         super()._open(settings)
-        self._driver = LoopDriver(self._core, name=self.kind)
-        self._door = LoopDoor(self._driver, self.kind, one_caller=self.one_caller)
+        self._driver = LoopDriver(self._core, name=self._kind)
+        self._door = LoopDoor(self._driver, self._kind, one_caller=self._one_caller)
         self._put_together()
 
     async def close(self) -> None:

@@ -83,7 +83,7 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         """
         return cls._configured(ConsumerSettings, config, bootstrap_servers, options)
 
-    max_decoded = DECODED_AT_ONCE
+    _max_decoded = DECODED_AT_ONCE
 
     @override
     def _open(self, settings: ConsumerSettings) -> None:

@@ -78,7 +78,7 @@ class Producer(LoopProducerBase, TransactionCalls):
     @override
     def _open(self, settings: ProducerSettings) -> None:
         Client._open(self, settings)
-        self._hooks = LoopHooks(self._driver, self._sender, self.accumulator)
+        self._hooks = LoopHooks(self._driver, self._sender, self._accumulator)
         _live.add(self)
 
     async def drain(self) -> None:
@@ -88,7 +88,7 @@ class Producer(LoopProducerBase, TransactionCalls):
         Returns at once while there is. It lets the loop turn where sending has kept it for long, so a loop of `send`
         and `drain` stops no other task.
         """
-        accumulator, driver = self.accumulator, self._driver
+        accumulator, driver = self._accumulator, self._driver
         check_open(accumulator)
         wanted, self._hooks.wanted = self._hooks.wanted, 0
         if monotonic() - driver.turned_at > LONG_TURN_S:
@@ -132,7 +132,7 @@ class Producer(LoopProducerBase, TransactionCalls):
             await driver.wait(closing.is_done, patience)
         except BaseException:
             _warn_of_lost(left for left in _closing if left.loop is None or left.loop.is_closed())
-            _closing[driver] = self.accumulator
+            _closing[driver] = self._accumulator
             _close_when_done(driver, closing)
             raise
         error = _end(driver, closing, CLOSED_TOO_EARLY)
@@ -143,7 +143,7 @@ class Producer(LoopProducerBase, TransactionCalls):
     async def _close_idle(self) -> None:
         """Closes where nothing can be delivered: before the first use, again, or after the event loop has ended."""
         count = 0 if self._driver.closed else self._undelivered()
-        self.accumulator.closed = self.accumulator.closed or CLOSED
+        self._accumulator.closed = self._accumulator.closed or CLOSED
         _closing.pop(self._driver, None)
         self._driver.close()
         await self._driver.closed_all()
@@ -160,7 +160,7 @@ class Producer(LoopProducerBase, TransactionCalls):
     @override
     def __del__(self) -> None:
         driver = getattr(self, "_driver", None)
-        if driver is None or self.accumulator is None or self.accumulator.closed or not driver.owned_by_process:
+        if driver is None or self._accumulator is None or self._accumulator.closed or not driver.owned_by_process:
             return  # closed, or a close that was cancelled goes on by itself
         count = self._undelivered()
         if sys.is_finalizing() or not (count or driver.has_resources):
@@ -199,7 +199,7 @@ def _warn_of_lost(drivers: Iterable[LoopDriver]) -> None:
 
 def _at_exit() -> None:
     for producer in list(_live):
-        if not producer.accumulator.closed and (count := producer._undelivered()):
+        if not producer._accumulator.closed and (count := producer._undelivered()):
             warnings.warn(f"{producer!r} was left with {count} records undelivered", ResourceWarning, source=producer)
     _warn_of_lost(_closing)
 

@@ -76,7 +76,7 @@ class Rows:
         partitions = self.partitions if partition is None else pa.repeat(pa.scalar(partition, pa.int32()), len(self))
         start = 0
         while start < len(self):
-            rows = SentRows(producer.accumulator)
+            rows = SentRows(producer._accumulator)
             sent.parts.append((start, rows))
             columns = self.columns.slice(start)
             try:

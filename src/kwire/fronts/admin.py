@@ -21,7 +21,7 @@ T = TypeVar("T")
 class AdminFront(Front[AdminSettings]):
     """The base of the Admins."""
 
-    kind = "admin"
+    _kind = "admin"
 
     def _inquiry(self, timeout: Timeout) -> Inquiry:
         return Inquiry(self._door, self._core, self._patience(timeout))

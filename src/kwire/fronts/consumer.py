@@ -75,10 +75,10 @@ def _deserialization(settings: ConsumerSettings) -> Deserialization | None:
 class ConsumerFront(Front[ConsumerSettings]):
     """The base of the consumers; `_group` is None without a group_id."""
 
-    kind = "consumer"
-    one_caller = True
+    _kind = "consumer"
+    _one_caller = True
 
-    max_decoded: ClassVar[int | None] = None
+    _max_decoded: ClassVar[int | None] = None
     """Bytes of decompressed records, and of their index, that one response is to bring; None: no limit."""
 
     @override
@@ -88,7 +88,7 @@ class ConsumerFront(Front[ConsumerSettings]):
             self._core,
             self.settings,
             lambda text: after_step.append(partial(_log.warning, "%s", text)),
-            self.max_decoded,
+            self._max_decoded,
         )
         self._group: Group | None = None
         if self.settings.group_id is not None:

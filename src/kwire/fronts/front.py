@@ -34,10 +34,10 @@ _log = LateLogger("kwire.clients")
 class Front(Generic[SettingsType]):
     """The base of every client. It does no I/O before the first call that needs an answer."""
 
-    kind: ClassVar[str]
+    _kind: ClassVar[str]
     """The name of such a client in errors."""
 
-    one_caller: ClassVar[bool] = False
+    _one_caller: ClassVar[bool] = False
     """Whether only one thread, or task, may use it at a time."""
 
     settings: SettingsType

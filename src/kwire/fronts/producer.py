@@ -39,33 +39,33 @@ _log = LateLogger("kwire.clients")
 class ProducerFront(Front[ProducerSettings]):
     """The base of the producers, after their compiled half."""
 
-    kind = "producer"
+    _kind = "producer"
 
-    accumulator: Accumulator
-    serialize_by: Callable[[Callable[..., Any]], None]
+    _accumulator: Accumulator
+    _serialize_by: Callable[[Callable[..., Any]], None]
     _sender: Sender
 
     @override
     def _put_together(self) -> None:
         """Puts accumulator and sender together; the hooks by which the accumulator waits are each client's own."""
         settings, after_step = self.settings, self._core.after_step
-        self.accumulator = new_accumulator(settings, random_bits(63), after_step)
-        self.accumulator.run_callback = _run_callback
+        self._accumulator = new_accumulator(settings, random_bits(63), after_step)
+        self._accumulator.run_callback = _run_callback
         if settings.key_serializer is not None or settings.value_serializer is not None:
             from kwire.engine.producer.serialization import Serialization
 
-            self.serialize_by(Serialization(settings.key_serializer, settings.value_serializer))
+            self._serialize_by(Serialization(settings.key_serializer, settings.value_serializer))
         self._sender = Sender(
             self._core,
             settings,
-            self.accumulator,
+            self._accumulator,
             on_warning=lambda text: after_step.append(partial(_log.warning, "%s", text)),
         )
-        self._transactions = Transactions(self._door.driver, self._sender, self.accumulator, settings)
+        self._transactions = Transactions(self._door.driver, self._sender, self._accumulator, settings)
 
     @override
     def __repr__(self) -> str:
-        accumulator: Accumulator | None = self.accumulator  # None in one whose constructor failed
+        _accumulator: Accumulator | None = self._accumulator  # None in one whose constructor failed
         if accumulator is None or not self._is_open():
             return self._shown("")
         state = "closed" if accumulator.closed else f"{len(accumulator.pending)} batches pending"
@@ -79,16 +79,16 @@ class ProducerFront(Front[ProducerSettings]):
 
     def _flushing(self, timeout: Timeout) -> Wait[None]:
         patience = seconds(timeout)
-        check_open(self.accumulator)
+        check_open(self._accumulator)
         return flush(self._door.driver, self._sender.flush, patience)
 
     def _undelivered(self) -> int:
         """How many records are on their way."""
-        return sum(len(batch) for batch in self.accumulator.pending)
+        return sum(len(batch) for batch in self._accumulator.pending)
 
     def _close_in_child(self) -> None:
         """In a forked process: takes no more records."""
-        self.accumulator.closed = f"this producer belongs to process {os.getppid()}: make a new one after a fork"
+        self._accumulator.closed = f"this producer belongs to process {os.getppid()}: make a new one after a fork"
 
 
 def new_accumulator(settings: ProducerSettings, seed: int, after_step: deque[Callable[[], object]]) -> Accumulator:

@@ -39,8 +39,8 @@ _log = LateLogger("kwire.clients")
 class ShareConsumerFront(Front[ShareConsumerSettings]):
     """The base of the share consumers."""
 
-    kind = "share consumer"
-    one_caller = True
+    _kind = "share consumer"
+    _one_caller = True
 
     _polling: SharePolling
 

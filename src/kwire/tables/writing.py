@@ -144,7 +144,7 @@ class _Writing:
     def send(self, columns: pa.RecordBatch, partitions: pa.Int32Array | None) -> None:
         """Hands the rows over. Raises DeliveryError for one that cannot be written, and for those before it that were
         not."""
-        rows = SentRows(self._producer.accumulator)
+        rows = SentRows(self._producer._accumulator)
         self._sent.append((self.rows, rows))
         numbers = None if partitions is None else memoryview(partitions.buffers()[1])[4 * partitions.offset :]
         try:

@@ -41,7 +41,7 @@ class Killed(BaseException):
 def kill(producer: Producer) -> None:
     """As SIGKILL does: nothing more is sent."""
     producer._reactor.close()
-    producer.accumulator.closed = "killed"
+    producer._accumulator.closed = "killed"
 
 
 @dataclass

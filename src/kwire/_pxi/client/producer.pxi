@@ -5,27 +5,27 @@
 
 
 cdef class ProducerBase:
-    """The base of every producer; the constructor sets `accumulator`."""
+    """The base of every producer; the constructor sets `_accumulator`."""
 
-    cdef Accumulator _accumulator         # None in one that was not initialised, and in one that serializes
+    cdef Accumulator _sent_to             # None in one that was not initialised, and in one that serializes
     cdef Accumulator _serialized_to       # in one that serializes; so send() of the others need not ask
     cdef object _serialize
 
     @property
-    def accumulator(self):
+    def _accumulator(self):
         """Where records wait. For the package's own use."""
-        return self._serialized_to if self._accumulator is None else self._accumulator
+        return self._serialized_to if self._sent_to is None else self._sent_to
 
-    @accumulator.setter
-    def accumulator(self, Accumulator accumulator not None):
-        self._accumulator = accumulator
+    @_accumulator.setter
+    def _accumulator(self, Accumulator accumulator not None):
+        self._sent_to = accumulator
 
-    def serialize_by(self, serialize not None):
+    def _serialize_by(self, serialize not None):
         """From now on what is sent are the (value, key, headers) that `serialize(topic, value, key, headers)` returns.
         For the package's own use."""
         self._serialize = serialize
-        self._serialized_to = self._accumulator
-        self._accumulator = None
+        self._serialized_to = self._sent_to
+        self._sent_to = None
 
     @cython.embedsignature(False)
     def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False,
@@ -44,9 +44,9 @@ cdef class ProducerBase:
         """
         if callback is not None or on_delivery is not None or timestamp_ms is not None:
             refuse_foreign_keyword(callback, on_delivery)
-        if self._accumulator is None:
+        if self._sent_to is None:
             return self._send_serialized(topic, value, key, partition, timestamp, headers, nowait)
-        return self._accumulator.send(topic, value, key, partition, timestamp, headers, nowait)
+        return self._sent_to.send(topic, value, key, partition, timestamp, headers, nowait)
 
     cdef Delivery _send_serialized(self, object topic, object value, object key, object partition, object timestamp,
                                    object headers, bint nowait):
@@ -71,7 +71,7 @@ cdef class ProducerBase:
         try:
             if hasattr(items, "__arrow_c_array__") or hasattr(items, "__arrow_c_stream__"):
                 accumulator.send_arrow(topic, items, partition, nowait, deliveries)
-            elif self._accumulator is None:
+            elif self._sent_to is None:
                 self._send_objects(topic, items, partition, nowait, deliveries)
             else:
                 self._send_items(topic, items, partition, nowait, deliveries)
@@ -84,10 +84,10 @@ cdef class ProducerBase:
         cdef tuple fields
         for item in items:
             if PyBytes_Check(item):
-                deliveries.append(self._accumulator.send(topic, item, None, partition, None, None, nowait))
+                deliveries.append(self._sent_to.send(topic, item, None, partition, None, None, nowait))
             else:
                 fields = item_fields(item)
-                deliveries.append(self._accumulator.send(topic, fields[0], fields[1], partition, fields[2], fields[3],
+                deliveries.append(self._sent_to.send(topic, fields[0], fields[1], partition, fields[2], fields[3],
                                                          nowait))
         return 0
 
@@ -102,7 +102,7 @@ cdef class ProducerBase:
 
 
 cdef class LoopProducerBase(ProducerBase):
-    """The base of a producer on an event loop; the constructor sets `accumulator` and `_driver`."""
+    """The base of a producer on an event loop; the constructor sets `_accumulator` and `_driver`."""
 
     cdef public LoopDriverBase _driver
 
@@ -123,12 +123,12 @@ cdef class LoopProducerBase(ProducerBase):
         """
         if callback is not None or on_delivery is not None or timestamp_ms is not None:
             refuse_foreign_keyword(callback, on_delivery)
-        if self._accumulator is None:
+        if self._sent_to is None:
             if self._serialized_to is not None:
                 self._driver.check_loop()
             return self._send_serialized(topic, value, key, partition, timestamp, headers, False)
         self._driver.check_loop()
-        return self._accumulator.send(topic, value, key, partition, timestamp, headers, False)
+        return self._sent_to.send(topic, value, key, partition, timestamp, headers, False)
 
     def send_many(self, topic, items, *, partition=None, bint nowait=False):
         """Hands many records over and returns the list of their Deliveries, in order. Never waits, as `send`.

@@ -105,7 +105,7 @@ class _Writing:
         topics, topic_of = self._topics(batch)
         partition_of = self._partitions(batch)
         columns = batch.select([name for name in _RECORD_COLUMNS if name in batch.schema.names])
-        rows = SentRows(self._producer.accumulator)
+        rows = SentRows(self._producer._accumulator)
         self._sent.append((self._rows, rows))
         try:
             rows.send(topics, columns, topic_of, partition_of)
