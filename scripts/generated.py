@@ -21,6 +21,7 @@ WRITERS = (
     "asyncio_calls",
     "lifecycles",
     "settings_page",
+    "shell_page",
     "files_page",
 )
 """In this order, since code that a later one imports may need what an earlier one writes."""
