@@ -51,9 +51,10 @@ def half_dead(mute_broker: Broker) -> str:
 
 
 @pytest.mark.wall_clock
-def test_reading_for_ever_ends_too_where_nothing_can_be_read(kwire: Kwire, half_dead: str) -> None:
+@pytest.mark.parametrize("options", [["--follow"], ["--group", "billing"]])
+def test_reading_for_ever_ends_too_where_nothing_can_be_read(kwire: Kwire, half_dead: str, options: list[str]) -> None:
     began = time.monotonic()
-    outcome = kwire("consume", TOPIC, "--follow", "-b", half_dead, "--timeout", str(TIMEOUT_S))
+    outcome = kwire("consume", TOPIC, *options, "-b", half_dead, "--timeout", str(TIMEOUT_S))
     assert outcome.code == 1
     assert time.monotonic() - began < TIMEOUT_S + AFTERWARDS_S + BUSY_MACHINE_S
     assert f"--timeout {TIMEOUT_S:g}" in outcome.err

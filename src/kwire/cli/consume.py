@@ -228,6 +228,8 @@ def _read_in_group(
     is_bounded = end is not None or (options.exit_eof and not options.follow)
     partitions = _partitions(consumer, options, pattern) if pattern is None or is_bounded else []
     until = ends(consumer, partitions, end, follow=options.follow) if is_bounded else None
+    if partitions:
+        consumer.committed(partitions[:1])  # polls would wait for the group's coordinator for ever, not for --timeout
     _subscribe(consumer, options, pattern)
     printer.write_head()
     print_in_group(consumer, printer, until=until, live_end=options.follow and options.exit_eof)
