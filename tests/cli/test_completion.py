@@ -90,6 +90,15 @@ def test_settings_values_and_files(complete: Complete, tmp_path: Path) -> None:
     assert complete("kwire acls list --operation desc") == ["describe", "describe_configs", "describe_tokens"]
 
 
+def test_profiles(environment: dict[str, str], complete: Complete, tmp_path: Path) -> None:
+    environment["XDG_CONFIG_HOME"] = str(tmp_path / "home")
+    path = tmp_path / "home" / "kwire" / "config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text("[local]\n[production]\n")
+    assert complete("kwire topics --profile ") == ["local", "production"]
+    assert complete("kwire config show p") == ["production "]
+
+
 @pytest.fixture
 def silent() -> Iterator[str]:
     """A broker that takes connections and never answers."""

@@ -34,9 +34,10 @@ def offers(action: Act, offer: Offer | Iterable[str]) -> Act:
 
 def offered(prefix: str, action: argparse.Action, parsed_args: Given, **_: object) -> Iterable[str]:
     """What the argument's name or metavar stands for."""
-    key = "-X" if "-X" in action.option_strings else action.metavar
-    offer = _OFFERS.get(key) if isinstance(key, str) else None
-    return () if offer is None else offer(prefix, parsed_args)
+    for key in (*action.option_strings, action.metavar):
+        if isinstance(key, str) and key in _OFFERS:
+            return _OFFERS[key](prefix, parsed_args)
+    return ()
 
 
 def topics(prefix: str, given: Given) -> Iterable[str]:
@@ -96,8 +97,7 @@ def _operations(prefix: str, given: Given) -> Iterable[str]:
     return OPERATIONS
 
 
-def profile_names(prefix: str, given: Given) -> Iterable[str]:
-    """The profiles that --profile takes."""
+def _profiles(prefix: str, given: Given) -> Iterable[str]:
     from kwire.cli.profiles import read_profiles
 
     try:
@@ -137,5 +137,7 @@ _OFFERS: Mapping[str, Offer] = {
     "OPERATION": _operations,
     "FILE": files,
     "FOLDER": files,
+    "PROFILE": _profiles,
+    "--profile": _profiles,
     "-X": _settings,
 }

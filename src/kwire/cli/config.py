@@ -8,7 +8,6 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from kwire.cli.completing import offers, profile_names
 from kwire.cli.nouns import Verb, add_noun
 from kwire.cli.output import show
 from kwire.cli.profiles import VARIABLE, profiles_path, read_profiles
@@ -41,8 +40,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def _add_name(parser: Parser) -> None:
-    name = parser.add_argument("name", nargs="?", metavar="PROFILE", help="default: the one used without --profile")
-    offers(name, profile_names)
+    parser.add_argument("name", nargs="?", metavar="PROFILE", help="default: the one used without --profile")
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kwire.cli.completing import offers, profile_names
 from kwire.cli.profiles import VARIABLE as PROFILE_VARIABLE
 from kwire.cli.settings import CONFIG_VARIABLE, VARIABLE, Given
 from kwire.cli.usage import seconds
@@ -80,12 +79,11 @@ def _add_settings(parser: argparse.ArgumentParser, group: argparse._ArgumentGrou
         metavar="FILE",
         help=f"settings from a properties file, as Java's tools read it; -X overrides it (variable: {CONFIG_VARIABLE})",
     )
-    profile = group.add_argument(
+    group.add_argument(
         "--profile",
         metavar="NAME",
         help=f"settings from a profile of 'kwire config'; --config overrides it (variable: {PROFILE_VARIABLE})",
     )
-    offers(profile, profile_names)
     group.add_argument(
         "--timeout",
         type=seconds,
