@@ -65,7 +65,7 @@ class ProducerFront(Front[ProducerSettings]):
 
     @override
     def __repr__(self) -> str:
-        _accumulator: Accumulator | None = self._accumulator  # None in one whose constructor failed
+        accumulator: Accumulator | None = self._accumulator  # None in one whose constructor failed
         if accumulator is None or not self._is_open():
             return self._shown("")
         state = "closed" if accumulator.closed else f"{len(accumulator.pending)} batches pending"

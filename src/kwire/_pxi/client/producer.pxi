@@ -65,7 +65,7 @@ cdef class ProducerBase:
         KafkaTimeoutError has their Deliveries as `deliveries`.
         """
         cdef list deliveries = []
-        cdef Accumulator accumulator = self.accumulator
+        cdef Accumulator accumulator = self._accumulator
         if accumulator is None:
             raise RuntimeError("the producer was not initialised")
         try:
@@ -88,7 +88,7 @@ cdef class ProducerBase:
             else:
                 fields = item_fields(item)
                 deliveries.append(self._sent_to.send(topic, fields[0], fields[1], partition, fields[2], fields[3],
-                                                         nowait))
+                                                     nowait))
         return 0
 
     cdef int _send_objects(self, topic, items, partition, bint nowait, list deliveries) except -1:
@@ -140,7 +140,7 @@ cdef class LoopProducerBase(ProducerBase):
         their Deliveries as `deliveries`. The loop stands still meanwhile, about 0.2 s for a million records: hand over
         a part at a time where that matters.
         """
-        if self.accumulator is None:
+        if self._accumulator is None:
             raise RuntimeError("the producer was not initialised")
         self._driver.check_loop()
         return ProducerBase.send_many(self, topic, items, partition=partition)
