@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from kwire._client import Client
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine import admin as engine
+from kwire.engine.common.secret import hiding_arguments
 from kwire.engine.settings.clients import AdminSettings
 from kwire.fronts.admin import AdminFront
 
@@ -84,6 +85,7 @@ class AccessCalls(AdminFront, Client[AdminSettings]):
         question = engine.access_calls.describe_user_scram_credentials(users)
         return self._door.run(self._asked(question, timeout))
 
+    @hiding_arguments
     def alter_user_scram_credentials(
         self, alterations: Mapping[str, Mapping[str, Any]], *, timeout: Timeout = None
     ) -> None:
@@ -115,6 +117,7 @@ class AccessCalls(AdminFront, Client[AdminSettings]):
         )
         return self._door.run(self._asked(question, timeout))
 
+    @hiding_arguments
     def renew_delegation_token(
         self, hmac: DelegationToken | str | bytes, *, renew_time_period_ms: int = -1, timeout: Timeout = None
     ) -> int:
@@ -123,6 +126,7 @@ class AccessCalls(AdminFront, Client[AdminSettings]):
         question = engine.access_calls.renew_delegation_token(hmac, renew_time_period_ms=renew_time_period_ms)
         return self._door.run(self._asked(question, timeout))
 
+    @hiding_arguments
     def expire_delegation_token(
         self, hmac: DelegationToken | str | bytes, *, expiry_time_period_ms: int = -1, timeout: Timeout = None
     ) -> int:

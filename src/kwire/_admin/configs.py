@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from kwire._client import Client
 from kwire._typing import TYPE_CHECKING, Any, TypeVar
 from kwire.engine import admin as engine
+from kwire.engine.common.secret import hiding_arguments
 from kwire.engine.settings.clients import AdminSettings
 from kwire.fronts.admin import AdminFront
 
@@ -46,6 +47,7 @@ class ConfigCalls(AdminFront, Client[AdminSettings]):
             )
         )
 
+    @hiding_arguments
     def incremental_alter_configs(
         self,
         changes: Mapping[Resource, Mapping[str, ConfigChange]],
@@ -65,6 +67,7 @@ class ConfigCalls(AdminFront, Client[AdminSettings]):
             self._asked(engine.config_calls.incremental_alter_configs(changes, validate_only=validate_only), timeout)
         )
 
+    @hiding_arguments
     def alter_configs(
         self,
         configs: Mapping[Resource, Mapping[str, ConfigValue]],

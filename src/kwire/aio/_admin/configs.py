@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from kwire._typing import TYPE_CHECKING, Any, TypeVar
 from kwire.aio.client import Client
 from kwire.engine import admin as engine
+from kwire.engine.common.secret import hiding_arguments
 from kwire.engine.settings.clients import AdminSettings
 from kwire.fronts.admin import AdminFront
 
@@ -49,6 +50,7 @@ class ConfigCalls(AdminFront, Client[AdminSettings]):
             )
         )
 
+    @hiding_arguments
     async def incremental_alter_configs(
         self,
         changes: Mapping[Resource, Mapping[str, ConfigChange]],
@@ -68,6 +70,7 @@ class ConfigCalls(AdminFront, Client[AdminSettings]):
             self._asked(engine.config_calls.incremental_alter_configs(changes, validate_only=validate_only), timeout)
         )
 
+    @hiding_arguments
     async def alter_configs(
         self,
         configs: Mapping[Resource, Mapping[str, ConfigValue]],

@@ -25,7 +25,7 @@ from kwire.engine.admin.calls import Question, as_it_is
 from kwire.engine.admin.quotas import Entity, Limits, quota_changes, quota_component, quota_entity
 from kwire.engine.admin.scram_users import Salted, salted_credential, scram_mechanism, user_name
 from kwire.engine.admin.tokens import period, principal, principals, token_hmac
-from kwire.engine.common.secret import hiding_arguments, shown
+from kwire.engine.common.secret import shown
 from kwire.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ def describe_user_scram_credentials(users: Iterable[str] | None) -> Question[dic
     return Question(DescribeUserScramCredentials(names) if names else None, dict)
 
 
-@hiding_arguments
 def alter_user_scram_credentials(alterations: Mapping[str, Mapping[str, Any]], rng: RandomFraction) -> Question[None]:
     """`Admin.alter_user_scram_credentials`; no error has a password."""
     wanted: dict[tuple[str, str], Salted | None] = {}
@@ -111,14 +110,12 @@ def create_delegation_token(
     return Question(CreateDelegationToken(of_whom, principals(renewers, "renewers"), lifetime), as_it_is)
 
 
-@hiding_arguments
 def renew_delegation_token(token: DelegationToken | str | bytes, *, renew_time_period_ms: int) -> Question[int]:
     """`Admin.renew_delegation_token`."""
     within = period(renew_time_period_ms, "renew_time_period_ms")
     return Question(RenewDelegationToken(token_hmac(token), within), as_it_is)
 
 
-@hiding_arguments
 def expire_delegation_token(token: DelegationToken | str | bytes, *, expiry_time_period_ms: int) -> Question[int]:
     """`Admin.expire_delegation_token`."""
     within = period(expiry_time_period_ms, "expiry_time_period_ms")

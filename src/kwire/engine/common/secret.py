@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
+from sys import exception
 
-from kwire._typing import Any, Self, TypeVar, cast, override
+from kwire._typing import TYPE_CHECKING, Any, Self, TypeVar, cast, override
 from kwire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 HIDDEN = "[hidden]"
 _MIN_HIDDEN = 4
 """A shorter secret may well be in a text by chance."""
+_CO_COROUTINE = 0x80
+"""The flag of code of an `async def`: `inspect` has it, too, and is slow to import."""
 _TELLING = 8
 """So many first characters of a secret are taken for the secret."""
 
@@ -72,39 +78,72 @@ class Secret(str):
 
 
 def hiding_arguments(call: Function) -> Function:
-    """A decorator for what people call with secrets: its ConfigErrors leave from a frame that has no argument left.
+    """A decorator for what people call with secrets, coroutines too: none of its errors has a frame with an argument.
 
     What shows local variables beside a traceback shows those of every frame, and the texts of passwords and keys have
-    been through many by then. A warning that is made an error leaves in the same way.
+    been through many by then. A ConfigError, and a warning that is made an error, leave as if raised here.
     """
 
     @wraps(call)
     def guarded(first: object, *arguments: object, **options: object) -> object:
-        refusal: BaseException
+        before = exception()
         try:
             return call(first, *arguments, **options)
-        except (ConfigError, Warning) as error:
+        except BaseException as error:
             refusal = error
         arguments, options = (), {}
         first = None
-        raise without_frames(refusal)
+        raise _without_arguments(refusal, before)
 
-    return cast("Function", guarded)
+    @wraps(call)
+    async def guarded_coroutine(first: object, *arguments: object, **options: object) -> object:
+        before = exception()
+        try:
+            return await call(first, *arguments, **options)
+        except BaseException as error:
+            refusal = error
+        arguments, options = (), {}
+        first = None
+        raise _without_arguments(refusal, before)
+
+    code = getattr(call, "__code__", None)
+    is_coroutine = code is not None and code.co_flags & _CO_COROUTINE
+    return cast("Function", guarded_coroutine if is_coroutine else guarded)
 
 
-def without_frames(error: BaseException) -> BaseException:
-    """The error, and each that led to it, without the frames that they have passed."""
+def _without_arguments(error: BaseException, before: BaseException | None) -> BaseException:
+    """The error, and each that led to it up to the one that was handled `before` the call: refusals without frames,
+    others with frames that have no variables."""
+    is_refusal = isinstance(error, ConfigError | Warning)
+    for each in _led_to(error, before):
+        if is_refusal:
+            each.__traceback__ = None
+        else:
+            _clear(each.__traceback__)
+    return error
+
+
+def _led_to(error: BaseException, before: BaseException | None) -> list[BaseException]:
+    """The error, and each that led to it, without what led to `before`."""
     waiting: list[BaseException | None] = [error]
-    seen: set[int] = set()
+    found: list[BaseException] = []
     while waiting:
         each = waiting.pop()
-        if each is None or id(each) in seen:
+        if each is None or each is before or any(each is one for one in found):
             continue
-        seen.add(id(each))
-        each.__traceback__ = None
+        found.append(each)
         waiting += [each.__cause__, each.__context__]
         waiting += each.exceptions if isinstance(each, BaseExceptionGroup) else ()
-    return error
+    return found
+
+
+def _clear(trace: TracebackType | None) -> None:
+    while trace is not None:
+        try:
+            trace.tb_frame.clear()
+        except RuntimeError:
+            pass  # it still runs, so it is not of the call
+        trace = trace.tb_next
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
