@@ -226,7 +226,7 @@ def test_a_broker_from_before_requests_about_quotas_says_what_it_takes() -> None
         ({(BOB, ALL_USERS): {}}, "expected each type once"),
         ({(BOB, CLIENT): {}, (CLIENT, BOB): {}}, "is there twice"),
         ({("group", "g"): {}}, "'group' is not a type of entity; there are user, client-id, ip"),
-        ({("user", ""): {}}, "'' is not a name"),
+        ({("user", ""): {}}, "'' is not the name of an entity"),
         ({(BOB, "ip"): {}}, r"'ip' is not \(type, name\)"),
         ({BOB: 5}, "5 is not a mapping"),
         ({BOB: {"producer_byte_rate": True}}, "True; expected a number"),

@@ -102,3 +102,44 @@ def test_a_response_without_a_partition_is_not_read_as_nothing_committed() -> No
 def test_a_broker_that_is_not_there_is_named_and_not_waited_for(admin: Admin, call: Call) -> None:
     with pytest.raises(BROKER_NOT_AVAILABLE, match="broker 99: the cluster has the brokers 1"):
         call(admin)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, far: a.list_topics(timeout=far),
+        lambda a, far: a.list_transactions(min_duration=far),
+        lambda a, far: a.list_transactions(producer_ids=[far]),
+        lambda a, far: a.alter_client_quotas({("user", "b"): {"producer_byte_rate": far}}),
+        lambda a, far: a.list_offsets({("t", 0): far}),
+        lambda a, far: a.create_topics({"x": far}),
+        lambda a, far: a.create_topics({"x": {"replication_factor": far}}),
+        lambda a, far: a.create_partitions({"t": {"total_count": 4, "new_assignments": [[far]]}}),
+    ],
+)
+def test_a_number_that_no_request_can_carry_is_told(admin: Admin, call: Callable[[Admin, Any], Any]) -> None:
+    with pytest.raises(ConfigError, match=f"{10**400}"):
+        call(admin, 10**400)
+
+
+def test_configs_of_new_topics_are_written_as_brokers_take_them(admin: Admin) -> None:
+    given = {
+        "preallocate": True,
+        "retention.ms": 1000,
+        "min.cleanable.dirty.ratio": 0.25,
+        "cleanup.policy": ["compact"],
+    }
+    admin.create_topics({"x": {"num_partitions": 1, "configs": given}})
+    found = admin.describe_configs({("topic", "x"): list(given)})["topic", "x"]
+    assert {name: entry.value for name, entry in found.items()} == {
+        "preallocate": "true",
+        "retention.ms": "1000",
+        "min.cleanable.dirty.ratio": "0.25",
+        "cleanup.policy": "compact",
+    }
+
+
+@pytest.mark.parametrize("value", [None, b"1000", {}, [1], object(), float("nan"), ("set", None)])
+def test_configs_of_new_topics_of_other_types_are_refused(admin: Admin, value: Any) -> None:
+    with pytest.raises(ConfigError, match=r"topic 'x': configs: retention\.ms: expected a str"):
+        admin.create_topics({"x": {"configs": {"retention.ms": value}}})

@@ -104,7 +104,7 @@ def test_a_broker_without_configs_says_so() -> None:
         ([("broker", "one")], "the id of a broker, or '' for all brokers"),
         ([("broker", True)], "the id of a broker"),
         ([("broker-logger", "")], "the id of a broker$"),
-        ([("group", "")], "the name as a str"),
+        ([("group", "")], "'' is not the name of a group"),
         ([{"type": "topic"}], "is not a resource"),
         ({("topic", "t"): [1]}, "1 is not the name of a config"),
         ({("topic", "t"): 1}, "expected names of configs"),

@@ -93,7 +93,7 @@ def test_a_throttled_request_for_partitions_is_repeated(broker: Broker, admin: A
         ({"t": "5"}, "'5' is neither"),
         ({"t": {}}, "total_count=None"),
         ({"t": {"count": 5}}, "unknown detail 'count'; there are total_count, new_assignments"),
-        ({"t": NewPartitions(5, [1, 2])}, "1 in new_assignments"),  # type: ignore[list-item]
+        ({"t": NewPartitions(5, [1, 2])}, "one of new_assignments=1: expected a list of broker ids"),  # type: ignore[list-item]
         ({"": 5}, "'' is not a topic name"),
     ],
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
-from kwire._typing import TYPE_CHECKING, NamedTuple, override
+from kwire._typing import TYPE_CHECKING, NamedTuple, cast, override
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
 from kwire.engine.calls.refusals import raise_all
@@ -20,6 +20,7 @@ from kwire.schema.error_codes import UNSUPPORTED_VERSION
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from kwire.engine.admin.config_results import ConfigValue
     from kwire.engine.ports import Services
 
     CreatableTopic = protocol.CreateTopicsRequest.CreatableTopic
@@ -28,6 +29,8 @@ BROKER_DEFAULT = -1
 _FIRST_VERSION_WITH_VALIDATE_ONLY = 1
 _FIRST_VERSION_WITH_DEFAULTS = 4
 _USUAL_REPLICATION = 3
+_MAX_PARTITIONS = 2**31 - 1
+_MAX_REPLICATION = 2**15 - 1
 
 
 class NewTopic(NamedTuple):
@@ -35,19 +38,24 @@ class NewTopic(NamedTuple):
 
     num_partitions: int = BROKER_DEFAULT
     replication_factor: int = BROKER_DEFAULT
-    configs: Mapping[str, str] = {}
+    configs: Mapping[str, ConfigValue] = {}
     assignments: Mapping[int, Sequence[int]] = {}
 
-    def checked(self, name: str) -> NewTopic:
-        """Itself; raises ConfigError that names topic and value."""
-        for what, value in (("num_partitions", self.num_partitions), ("replication_factor", self.replication_factor)):
-            if isinstance(value, bool) or not isinstance(value, int) or value == 0 or value < BROKER_DEFAULT:
-                raise ConfigError(f"topic {name!r}: {what}={value!r}; a number from 1, or -1 for the broker's default")
+    def check(self, name: str) -> None:
+        """Raises ConfigError that names topic and value."""
+        for what, value, most in (
+            ("num_partitions", self.num_partitions, _MAX_PARTITIONS),
+            ("replication_factor", self.replication_factor, _MAX_REPLICATION),
+        ):
+            is_whole = isinstance(value, int) and not isinstance(value, bool)
+            if not is_whole or value == 0 or not BROKER_DEFAULT <= value <= most:
+                raise ConfigError(
+                    f"topic {name!r}: {what}={value!r}; a number from 1 to {most}, or -1 for the broker's default"
+                )
         if self.assignments and (self.num_partitions, self.replication_factor) != (BROKER_DEFAULT, BROKER_DEFAULT):
             raise ConfigError(
                 f"topic {name!r}: assignments already name partitions and replicas; leave the two numbers out"
             )
-        return self
 
 
 class CreatedTopic(NamedTuple):
@@ -116,5 +124,5 @@ def _creatable(name: str, topic: NewTopic, version: int, brokers: int) -> Creata
             made.CreatableReplicaAssignment(partition_index=index, broker_ids=list(ids))
             for index, ids in topic.assignments.items()
         ],
-        configs=[made.CreatableTopicConfig(name=key, value=str(value)) for key, value in topic.configs.items()],
+        configs=[made.CreatableTopicConfig(name=key, value=cast("str", value)) for key, value in topic.configs.items()],
     )

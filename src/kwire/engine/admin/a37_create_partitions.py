@@ -9,7 +9,7 @@ from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
 from kwire.engine.calls.refusals import each_of, where_missing
-from kwire.errors import ConfigError, KafkaError
+from kwire.errors import KafkaError
 from kwire.schema.api_keys import CREATE_PARTITIONS
 
 if TYPE_CHECKING:
@@ -22,16 +22,6 @@ class NewPartitions(NamedTuple):
 
     total_count: int
     new_assignments: Sequence[Sequence[int]] | None = None
-
-    def checked(self, name: str) -> NewPartitions:
-        """Itself; raises ConfigError that names topic and value."""
-        count = self.total_count
-        if isinstance(count, bool) or not isinstance(count, int) or not 0 < count < 2**31:
-            raise ConfigError(f"topic {name!r}: total_count={count!r}; a number from 1, of all partitions together")
-        for replicas in self.new_assignments or ():
-            if not isinstance(replicas, list | tuple) or not all(type(node) is int for node in replicas):
-                raise ConfigError(f"topic {name!r}: {replicas!r} in new_assignments is not a list of broker ids")
-        return self
 
 
 class CreatePartitions(AdminApi[str, None]):

@@ -25,6 +25,8 @@ from kwire.engine.admin.calls import Question, as_it_is
 from kwire.engine.admin.quotas import Entity, Limits, quota_changes, quota_component, quota_entity
 from kwire.engine.admin.scram_users import Salted, salted_credential, scram_mechanism, user_name
 from kwire.engine.admin.tokens import period, principal, principals, token_hmac
+from kwire.engine.calls import arguments
+from kwire.engine.calls.words import word_in
 from kwire.engine.common.secret import shown
 from kwire.errors import ConfigError
 
@@ -59,7 +61,7 @@ def describe_client_quotas(components: Iterable[Any], *, strict: bool) -> Questi
     wanted = [quota_component(each) for each in _several(components, "components")]
     if len({each.type for each in wanted}) < len(wanted):
         raise ConfigError(f"components={components!r}: expected each type once")
-    return Question(DescribeClientQuotas(wanted, strict=strict), dict)
+    return Question(DescribeClientQuotas(wanted, strict=arguments.flag(strict, "strict")), dict)
 
 
 def alter_client_quotas(
@@ -74,7 +76,8 @@ def alter_client_quotas(
         if entity in wanted:
             raise ConfigError(f"alterations: {entity} is there twice")
         wanted[entity] = quota_changes(changes, entity)
-    return Question(AlterClientQuotas(wanted, validate_only=validate_only) if wanted else None, lambda found: None)
+    api = AlterClientQuotas(wanted, validate_only=arguments.flag(validate_only, "validate_only"))
+    return Question(api if wanted else None, lambda found: None)
 
 
 def describe_user_scram_credentials(users: Iterable[str] | None) -> Question[dict[str, dict[str, int]]]:
@@ -175,13 +178,12 @@ def _field(name: str, value: object, given: object, what: str) -> str | None:
         return None
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{given!r} is not {what}: {name}={value!r}, expected a str")
+    arguments.carried(value, f"{name} of {what}: {arguments.shortened(value)}")
     if name == "principal" and ":" not in value:
         raise ConfigError(f"{given!r} is not {what}: the principal {value!r} has no type, as in 'User:{value}'")
     if name not in CODES:
         return value
-    word = value.lower().replace("-", "_")
-    if word == "any":
-        return None
-    if word not in CODES[name]:
+    word = word_in(value, ("any", *CODES[name]))
+    if word is None:
         raise ConfigError(f"{given!r} is not {what}: {name}={value!r}; there are {', '.join(CODES[name])}")
-    return word
+    return None if word == "any" else word

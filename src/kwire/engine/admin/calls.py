@@ -15,6 +15,7 @@ from kwire.engine.admin.a03_metadata import DescribeTopics, DescribeTopicsById
 from kwire.engine.admin.a19_create_topics import CreatedTopic, CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
 from kwire.engine.admin.a35_describe_log_dirs import LogSizes
+from kwire.engine.admin.config_values import config_name, config_text
 from kwire.engine.calls import arguments
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.offsets import NO_OFFSET, OffsetAndTimestamp, isolation_code, time_of
@@ -44,7 +45,8 @@ def create_topics(
 ) -> Question[dict[str, CreatedTopic]]:
     """`Admin.create_topics`."""
     wanted = {arguments.topic_name(name): _new_topic(name, detail) for name, detail in _by_name(topics).items()}
-    return Question(CreateTopics(wanted, validate_only=validate_only) if wanted else None, as_it_is)
+    api = CreateTopics(wanted, validate_only=arguments.flag(validate_only, "validate_only"))
+    return Question(api if wanted else None, as_it_is)
 
 
 def delete_topics(topics: Iterable[str] | Iterable[UUID]) -> Question[None]:
@@ -61,6 +63,7 @@ def log_sizes(partitions: Iterable[TopicPartition]) -> Question[dict[TopicPartit
 
 def list_topics(*, internal: bool) -> Question[list[str]]:
     """`Admin.list_topics`."""
+    arguments.flag(internal, "internal")
 
     def names(found: dict[str, TopicInfo]) -> list[str]:
         return sorted(name for name, info in found.items() if internal or not info.is_internal)
@@ -126,7 +129,30 @@ def _new_topic(name: str, detail: object) -> NewTopic:
         made = NewTopic(num_partitions=detail)
     else:
         raise ConfigError(f"topic {name!r}: {detail!r} is neither a number of partitions nor a NewTopic")
-    return made.checked(name)
+    made.check(name)
+    where = f"topic {name!r}: configs"
+    if not isinstance(made.configs, Mapping):
+        raise ConfigError(f"{where}: {type(made.configs).__name__} is not a mapping {{config: value}}")
+    texts = {config_name(each): config_text(value, f"{where}: {each}") for each, value in made.configs.items()}
+    return made._replace(configs=texts, assignments=_assignments(name, made.assignments))
+
+
+def _assignments(name: str, given: object) -> dict[int, list[int]]:
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"topic {name!r}: assignments={given!r}: expected a mapping {{partition: broker ids}}")
+    return {
+        arguments.whole(partition, f"topic {name!r}: a partition of assignments", 0, 2**31 - 1): broker_ids(
+            replicas, f"topic {name!r}: replicas of {partition!r}"
+        )
+        for partition, replicas in given.items()
+    }
+
+
+def broker_ids(given: object, name: str) -> list[int]:
+    """Ids of brokers, as an argument has them."""
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes | bytearray | Mapping):
+        raise ConfigError(f"{name}={given!r}: expected a list of broker ids")
+    return [arguments.broker_id(each, name) for each in given]
 
 
 def details(name: str, detail: Mapping[Any, Any], known: tuple[str, ...]) -> dict[str, Any]:

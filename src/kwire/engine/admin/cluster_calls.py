@@ -9,6 +9,7 @@ from kwire._typing import TYPE_CHECKING
 from kwire.engine.admin.a60_describe_cluster import ClusterMetadata, DescribeCluster
 from kwire.engine.admin.calls import Question
 from kwire.engine.admin.cluster_results import ClusterDescription
+from kwire.engine.calls.arguments import flag
 from kwire.errors import BrokerError
 from kwire.schema.api_keys import DESCRIBE_CLUSTER
 
@@ -21,6 +22,8 @@ def describe_cluster(
     inquiry: Inquiry, *, include_authorized_operations: bool, include_fenced_brokers: bool
 ) -> Wait[ClusterDescription]:
     """`Admin.describe_cluster`: as metadata tells it where brokers have no DescribeCluster."""
+    flag(include_authorized_operations, "include_authorized_operations")
+    flag(include_fenced_brokers, "include_fenced_brokers")
     api = DescribeCluster(
         include_authorized_operations=include_authorized_operations, include_fenced_brokers=include_fenced_brokers
     )

@@ -14,7 +14,9 @@ from kwire.engine.admin.a44_incremental_alter_configs import OPERATIONS, Change,
 from kwire.engine.admin.a74_list_config_resources import ListConfigResources
 from kwire.engine.admin.calls import Question
 from kwire.engine.admin.config_results import OF_A_BROKER, TYPE_CODES, ConfigEntry, ConfigResource
+from kwire.engine.admin.config_values import config_name, config_text
 from kwire.engine.calls import arguments
+from kwire.engine.calls.words import word_in
 from kwire.errors import ConfigError
 
 _MAX_NODE_DIGITS = 10
@@ -28,7 +30,11 @@ def describe_configs(
         wanted = {_resource(each): _names(names) for each, names in resources.items()}
     else:
         wanted = dict.fromkeys(_resources(resources))
-    api = DescribeConfigs(wanted, include_synonyms=include_synonyms, include_documentation=include_documentation)
+    api = DescribeConfigs(
+        wanted,
+        include_synonyms=arguments.flag(include_synonyms, "include_synonyms"),
+        include_documentation=arguments.flag(include_documentation, "include_documentation"),
+    )
     return Question(api if wanted else None, dict)
 
 
@@ -38,9 +44,8 @@ def incremental_alter_configs(changes: Mapping[Any, Mapping[str, Any]], *, valid
         resource: {name: _change(value, f"{name} of {resource}") for name, value in values.items()}
         for resource, values in _by_resource(changes, "changes").items()
     }
-    return Question(
-        IncrementalAlterConfigs(wanted, validate_only=validate_only) if wanted else None, lambda found: None
-    )
+    api = IncrementalAlterConfigs(wanted, validate_only=arguments.flag(validate_only, "validate_only"))
+    return Question(api if wanted else None, lambda found: None)
 
 
 def alter_configs(configs: Mapping[Any, Mapping[str, Any]], *, validate_only: bool) -> Question[None]:
@@ -49,7 +54,8 @@ def alter_configs(configs: Mapping[Any, Mapping[str, Any]], *, validate_only: bo
         resource: {name: _replacement(value, f"{name} of {resource}") for name, value in values.items()}
         for resource, values in _by_resource(configs, "configs").items()
     }
-    return Question(AlterConfigs(wanted, validate_only=validate_only) if wanted else None, lambda found: None)
+    api = AlterConfigs(wanted, validate_only=arguments.flag(validate_only, "validate_only"))
+    return Question(api if wanted else None, lambda found: None)
 
 
 def list_config_resources(types: Iterable[str] | None) -> Question[list[ConfigResource]]:
@@ -70,9 +76,10 @@ def _types(given: object) -> list[str]:
 
 
 def _type(given: object) -> str:
-    if not isinstance(given, str) or given not in TYPE_CODES:
+    kind = word_in(given, TYPE_CODES)
+    if kind is None:
         raise ConfigError(f"{given!r} is not a type of resource: they are {', '.join(map(repr, TYPE_CODES))}")
-    return given
+    return kind
 
 
 def _resources(given: object) -> list[ConfigResource]:
@@ -93,8 +100,8 @@ def _resource(given: object) -> ConfigResource:
         name = arguments.topic_name(name)
     elif kind in OF_A_BROKER:
         name = _node(kind, name)
-    elif not isinstance(name, str) or not name:
-        raise ConfigError(f"{given!r} is not a resource: expected the name as a str")
+    else:
+        name = arguments.checked_name(name, f"the name of a {kind}")
     return ConfigResource(kind, name)
 
 
@@ -115,13 +122,7 @@ def _names(given: object) -> Sequence[str] | None:
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, Iterable) or isinstance(names, bytes):
         raise ConfigError(f"{given!r}: expected names of configs, or None for all")
-    return [_name(each) for each in names]
-
-
-def _name(given: object) -> str:
-    if not isinstance(given, str) or not given:
-        raise ConfigError(f"{given!r} is not the name of a config: expected a str")
-    return given
+    return [config_name(each) for each in names]
 
 
 def _by_resource(given: object, argument: str) -> dict[ConfigResource, Mapping[str, object]]:
@@ -134,7 +135,7 @@ def _by_resource(given: object, argument: str) -> dict[ConfigResource, Mapping[s
             raise ConfigError(f"{argument} of {resource}: expected a mapping {{config: value}}")
         if resource in found:
             raise ConfigError(f"{argument}: {resource} is there twice")
-        found[resource] = {_name(name): value for name, value in values.items()}
+        found[resource] = {config_name(name): value for name, value in values.items()}
     return found
 
 
@@ -149,9 +150,10 @@ def _change(given: object, where: str) -> Change:
         if len(given) != 2:
             raise ConfigError(f"{where}: expected (operation, value), like ('append', 'compact')")
         operation, value = given
-    if not isinstance(operation, str) or operation not in OPERATIONS:
+    known = word_in(operation, OPERATIONS)
+    if known is None:
         raise ConfigError(f"{where}: the operations are {', '.join(map(repr, OPERATIONS))}")
-    return Change(operation, None if operation == "delete" else _text(value, where))
+    return Change(known, None if known == "delete" else config_text(value, where))
 
 
 def _replacement(given: object, where: str) -> str:
@@ -159,15 +161,4 @@ def _replacement(given: object, where: str) -> str:
         raise ConfigError(f"{where} is None: alter_configs() resets what it is not given, so leave it out")
     if isinstance(given, tuple | Mapping):
         raise ConfigError(f"{where}: alter_configs() only sets; incremental_alter_configs() can append and subtract")
-    return _text(given, where)
-
-
-def _text(value: object, where: str) -> str:
-    """A value as brokers take it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str | int | float):
-        return str(value)
-    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-        return ",".join(value)
-    raise ConfigError(f"{where}: expected a str, a number, a bool or a list of str, not {type(value).__name__}")
+    return config_text(given, where)

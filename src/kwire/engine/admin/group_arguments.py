@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 def group_id(given: object) -> str:
     """The id of a group."""
-    if not isinstance(given, str) or not given:
-        raise ConfigError(f"{given!r} is not a group id: expected a str")
-    return given
+    return arguments.checked_name(given, "a group id")
 
 
 def group_ids(given: object, name: str = "groups") -> list[str]:

@@ -20,6 +20,7 @@ from kwire.engine.admin.group_results import GroupDescription, GroupListing, Mem
 from kwire.engine.calls import arguments
 from kwire.engine.calls.offsets import LATEST, OffsetAndMetadata
 from kwire.engine.calls.refusals import all_of
+from kwire.engine.calls.words import word_in
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.committable import committable
 from kwire.errors import BrokerError, ConfigError, KafkaError
@@ -88,6 +89,7 @@ def describe_groups(
 ) -> Wait[dict[str, GroupDescription]]:
     """`Admin.describe_consumer_groups`: as classic groups, then those that are none as groups of the new protocol."""
     ids = group_ids(groups)
+    arguments.flag(operations, "include_authorized_operations")
     api = DescribeGroups(ids, operations=operations) if ids else None
     found: Described = yield from inquiry.ask(Question(api, dict))
     return (yield from inquiry.ask(_describe_others(found, operations=operations)))
@@ -105,6 +107,7 @@ def _describe_others(found: Described, *, operations: bool) -> Question[dict[str
 def describe_classic_groups(groups: Iterable[str], *, operations: bool) -> Question[dict[str, GroupDescription]]:
     """`Admin.describe_classic_groups`."""
     ids = group_ids(groups)
+    arguments.flag(operations, "include_authorized_operations")
 
     def classic(found: Described) -> dict[str, GroupDescription]:
         missing: dict[str, KafkaError] = {
@@ -137,6 +140,7 @@ def list_offsets_of(inquiry: Inquiry, groups: OffsetsWanted, partitions: Partiti
     """`Admin.list_consumer_group_offsets`: of one group its offsets, of several a dict of those of each. In partitions
     that were named, None where nothing is committed."""
     wanted = offsets_wanted(groups, partitions)
+    arguments.flag(stable, "require_stable")
     found = yield from inquiry.ask(Question(ListGroupOffsets(wanted, stable=stable) if wanted else None, dict))
     rows = {name: {**dict.fromkeys(wanted[name] or ()), **found[name]} for name in wanted}
     return rows[groups] if isinstance(groups, str) else rows
@@ -161,6 +165,7 @@ def remove_members(inquiry: Inquiry, group: str, members: MembersToRemove, reaso
     name = group_id(group)
     if not isinstance(reason, str) or not reason:
         raise ConfigError(f"reason={reason!r}: expected a text for the broker's log")
+    arguments.carried(reason, "reason")
     if members is None:
         described = yield from describe_groups(inquiry, [name])
         members = described[name].members
@@ -196,6 +201,7 @@ def lag(inquiry: Inquiry, group: str, *, stable: bool) -> Wait[dict[TopicPartiti
 def progress(inquiry: Inquiry, group: str, *, stable: bool) -> Wait[dict[TopicPartition, Progress]]:
     """How far the group is, in every partition of the topics that it has committed in or that its members read."""
     ask = inquiry.ask
+    arguments.flag(stable, "require_stable")
     committed = yield from ask(list_offsets(group, stable=stable))
     try:
         described = yield from describe_groups(inquiry, [group])
@@ -221,12 +227,10 @@ def progress(inquiry: Inquiry, group: str, *, stable: bool) -> Wait[dict[TopicPa
 
 
 def _known(given: Names, name: str, known: Sequence[str]) -> list[str]:
-    """Names of states or types as brokers write them: capitals, and the lines between words in Java's names, do not
-    matter."""
-    by_name = {each.lower(): each for each in known}
+    """Names of states or types as brokers write them."""
 
     def named(each: object) -> str:
-        found = by_name.get(each.replace("_", "").lower()) if isinstance(each, str) else None
+        found = word_in(each, known)
         if found is None:
             raise ConfigError(f"{name}: {each!r} is not one of {', '.join(known)}")
         return found
@@ -255,10 +259,15 @@ def _member(given: object) -> MemberToRemove:
         given = MemberToRemove(given)
     elif isinstance(given, Mapping) and given.keys() <= set(MemberToRemove._fields):
         given = MemberToRemove(**given)
-    if not isinstance(given, MemberToRemove) or not all(isinstance(part or "", str) for part in given):
+    if not isinstance(given, MemberToRemove):
+        raise ConfigError(f"members: {given!r}: {_MEMBERS_WANTED}")
+    instance, member_id = given
+    if not (instance is None or isinstance(instance, str)) or not isinstance(member_id, str):
         raise ConfigError(f"members: {given!r}: {_MEMBERS_WANTED}")
     if not given.name:
         raise ConfigError(f"members: {given!r} names no member")
+    for part in filter(None, given):
+        arguments.checked_name(part, "one of members")
     return given
 
 

@@ -20,6 +20,7 @@ from kwire.engine.admin.calls import Question, as_it_is
 from kwire.engine.admin.quorum_results import FeatureMetadata, FeatureUpdate, QuorumInfo, RaftVoterEndpoint
 from kwire.engine.admin.raft_voters import Voter
 from kwire.engine.calls import arguments
+from kwire.engine.calls.words import word_in
 from kwire.errors import ConfigError
 
 _MAX_LEVEL = 2**15 - 1
@@ -37,7 +38,8 @@ def update_features(updates: Mapping[str, Any], *, validate_only: bool) -> Quest
     if not isinstance(updates, Mapping):
         raise ConfigError(f"updates={updates!r}: expected a mapping {{feature: level}}")
     wanted = {_feature(name): _update(name, detail) for name, detail in updates.items()}
-    return Question(UpdateFeatures(wanted, validate_only=validate_only) if wanted else None, lambda found: None)
+    api = UpdateFeatures(wanted, validate_only=arguments.flag(validate_only, "validate_only"))
+    return Question(api if wanted else None, lambda found: None)
 
 
 def describe_metadata_quorum() -> Question[QuorumInfo]:
@@ -68,9 +70,7 @@ def unregister_broker(broker: int) -> Question[None]:
 
 
 def _feature(name: object) -> str:
-    if not isinstance(name, str) or not name:
-        raise ConfigError(f"{name!r} is not the name of a feature: expected a str")
-    return name
+    return arguments.checked_name(name, "the name of a feature")
 
 
 def _update(name: str, detail: object) -> FeatureUpdate:
@@ -86,8 +86,8 @@ def _update(name: str, detail: object) -> FeatureUpdate:
     level, kind = detail
     if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= _MAX_LEVEL:
         raise ConfigError(f"feature {name!r}: level {level!r}; expected a whole number from 0 to {_MAX_LEVEL}")
-    known = kind.lower().replace("_", "-") if isinstance(kind, str) else kind
-    if known not in UPGRADE_TYPES:
+    known = word_in(kind, UPGRADE_TYPES)
+    if known is None:
         raise ConfigError(f"feature {name!r}: upgrade_type={kind!r}; expected {', '.join(UPGRADE_TYPES)}")
     if level == 0 and known == "upgrade":
         raise ConfigError(
@@ -97,8 +97,10 @@ def _update(name: str, detail: object) -> FeatureUpdate:
 
 
 def _voter(voter_id: object, directory_id: object, cluster_id: object) -> Voter:
-    if cluster_id is not None and not (isinstance(cluster_id, str) and cluster_id):
-        raise ConfigError(f"cluster_id={cluster_id!r}: expected a str, or None for whatever it is")
+    if cluster_id is not None:
+        if not isinstance(cluster_id, str) or not cluster_id:
+            raise ConfigError(f"cluster_id={cluster_id!r}: expected a str, or None for whatever it is")
+        arguments.carried(cluster_id, "cluster_id")
     return Voter(arguments.broker_id(voter_id, "voter_id"), _directory_id(directory_id), cluster_id)
 
 
@@ -122,8 +124,8 @@ def _endpoint(given: object) -> RaftVoterEndpoint:
     if not isinstance(given, tuple) or len(given) != len(RaftVoterEndpoint._fields):
         raise ConfigError(f"{given!r} is not an endpoint: expected (listener, host, port)")
     listener, host, port = given
-    if not (isinstance(listener, str) and listener and isinstance(host, str) and host):
-        raise ConfigError(f"{given!r} is not an endpoint: listener and host are a str each")
+    arguments.checked_name(listener, "the listener of an endpoint")
+    arguments.checked_name(host, "the host of an endpoint")
     if isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= _MAX_PORT:
         raise ConfigError(f"{given!r} is not an endpoint: port {port!r} is not from 1 to {_MAX_PORT}")
     return RaftVoterEndpoint(listener, host, port)

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 
 from kwire._typing import Any, NamedTuple
+from kwire.engine.calls.arguments import checked_name
+from kwire.engine.calls.words import word_in
+from kwire.engine.common.secret import shown
 from kwire.errors import ConfigError
 
 Entity = tuple[tuple[str, str | None], ...]
@@ -50,11 +53,18 @@ def quota_changes(given: object, of: Entity) -> dict[str, float | None]:
     """The quotas of an entity by name, None for those to be removed."""
     if not isinstance(given, Mapping):
         raise ConfigError(f"quotas of {of}: {given!r} is not a mapping {{name: number, or None to remove it}}")
-    for name, value in given.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-        if not isinstance(name, str) or not (value is None or is_number):
-            raise ConfigError(f"quotas of {of}: {name!r}: {value!r}; expected a number, or None to remove it")
-    return {name: None if value is None else float(value) for name, value in given.items()}
+    return {checked_name(name, "the name of a quota"): _limit(name, value, of) for name, value in given.items()}
+
+
+def _limit(name: str, value: object, of: Entity) -> float | None:
+    if value is None:
+        return None
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+            return float(value)
+    except OverflowError:
+        pass
+    raise ConfigError(f"quotas of {of}: {name!r}: {value!r}; expected a number, or None to remove it")
 
 
 def quota_component(given: object) -> Component:
@@ -75,13 +85,13 @@ def _pair(given: object, whole: object) -> tuple[str, str | None]:
         raise ConfigError(f"{whole!r}: {given!r} is not (type, name), where a name of None is the default")
     kind: Any = given[0]
     name: Any = given[1]
-    if name is not None and (not isinstance(name, str) or not name):
-        raise ConfigError(f"{whole!r}: {name!r} is not a name: expected a str, or None for the default")
+    if name is not None:
+        checked_name(name, f"the name of an entity in {shown(whole)}")
     return _type(kind, whole), name
 
 
 def _type(given: object, whole: object) -> str:
-    kind = given.lower().replace("_", "-") if isinstance(given, str) else given
-    if kind not in TYPES:
+    kind = word_in(given, TYPES)
+    if kind is None:
         raise ConfigError(f"{whole!r}: {given!r} is not a type of entity; there are {', '.join(TYPES)}")
-    return str(kind)
+    return kind

@@ -13,7 +13,7 @@ from kwire.engine.admin.a35_describe_log_dirs import DescribeLogDirs, DescribeRe
 from kwire.engine.admin.a43_elect_leaders import PREFERRED, UNCLEAN, ElectAllLeaders, ElectLeaders
 from kwire.engine.admin.a45_alter_partition_reassignments import AlterPartitionReassignments
 from kwire.engine.admin.a46_list_partition_reassignments import ListPartitionReassignments
-from kwire.engine.admin.calls import Question
+from kwire.engine.admin.calls import Question, broker_ids
 from kwire.engine.admin.replica_results import (
     LogDirDescription,
     PartitionReassignment,
@@ -21,6 +21,7 @@ from kwire.engine.admin.replica_results import (
     TopicPartitionReplica,
 )
 from kwire.engine.calls import arguments
+from kwire.engine.calls.words import word_in
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
 
@@ -29,7 +30,7 @@ _ELECTION_TYPES = {"preferred": PREFERRED, "unclean": UNCLEAN}
 
 def describe_log_dirs(brokers: Iterable[int] | None) -> Question[dict[int, dict[str, LogDirDescription]]]:
     """`Admin.describe_log_dirs`."""
-    wanted = None if brokers is None else _broker_ids(brokers, "brokers")
+    wanted = None if brokers is None else _brokers(brokers)
     return Question(None if wanted == [] else DescribeLogDirs(wanted), dict)
 
 
@@ -57,6 +58,7 @@ def alter_partition_reassignments(
         tp: None if replicas is None else _replicas_of(tp, replicas)
         for tp, replicas in arguments.by_partition(reassignments, "reassignments").items()
     }
+    arguments.flag(may_change_factor, "allow_replication_factor_change")
     api = AlterPartitionReassignments(wanted, may_change_factor=may_change_factor) if wanted else None
     return Question(api, lambda found: None)
 
@@ -73,9 +75,10 @@ def elect_leaders(
     election_type: str, partitions: Iterable[tuple[str, int]] | None
 ) -> Question[dict[TopicPartition, bool]]:
     """`Admin.elect_leaders`."""
-    if election_type not in _ELECTION_TYPES:
+    kind = word_in(election_type, _ELECTION_TYPES)
+    if kind is None:
         raise ConfigError(f"election_type={election_type!r}: expected 'preferred' or 'unclean'")
-    code = _ELECTION_TYPES[election_type]
+    code = _ELECTION_TYPES[kind]
     if partitions is None:
         return Question(ElectAllLeaders(code), dict)
     wanted = list(dict.fromkeys(arguments.partitions(partitions)))
@@ -93,27 +96,19 @@ def _replica(entry: object) -> TopicPartitionReplica:
 
 
 def _directory(key: object, path: object) -> str:
-    if not isinstance(path, str) or not path:
-        raise ConfigError(f"{key!r}: {path!r} is not a log directory: expected its path, as a str")
-    return path
+    return arguments.checked_name(path, f"the path of a log directory for {key!r}")
 
 
 def _replicas_of(tp: TopicPartition, replicas: object) -> list[int]:
-    if not isinstance(replicas, Iterable) or isinstance(replicas, str | bytes | Mapping):
-        raise ConfigError(f"{tp}: {replicas!r} are no replicas: expected a list of broker ids, or None to cancel")
-    found = _broker_ids(replicas, f"replicas of {tp}", may_repeat=False)
+    found = broker_ids(replicas, f"replicas of {tp}")
     if not found:
         raise ConfigError(f"{tp}: a partition needs one replica at least; None cancels a reassignment")
+    if len(set(found)) < len(found):
+        raise ConfigError(f"replicas of {tp}: {found} names a broker twice")
     return found
 
 
-def _broker_ids(given: object, name: str, *, may_repeat: bool = True) -> list[int]:
+def _brokers(given: object) -> list[int]:
     if isinstance(given, int) and not isinstance(given, bool):
         given = [given]
-    if not isinstance(given, Iterable) or isinstance(given, str | bytes):
-        raise ConfigError(f"{name}={given!r}: expected a list of broker ids")
-    ids = [arguments.broker_id(each, name) for each in given]
-    once = list(dict.fromkeys(ids))
-    if len(once) < len(ids) and not may_repeat:
-        raise ConfigError(f"{name}: {ids} names a broker twice")
-    return once
+    return list(dict.fromkeys(broker_ids(given, "brokers")))

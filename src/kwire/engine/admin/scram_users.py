@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple, override
+from kwire.engine.calls.arguments import checked_name
+from kwire.engine.calls.words import word_in
 from kwire.engine.common.secret import HIDDEN
 from kwire.engine.connections.sasl.scram import MIN_ITERATIONS, salted_password
 from kwire.errors import ConfigError
@@ -39,18 +41,16 @@ class Salted(NamedTuple):
 
 def user_name(given: object) -> str:
     """A user's name."""
-    if not isinstance(given, str) or not given:
-        raise ConfigError(f"{given!r} is not a user: expected a str")
-    return given
+    return checked_name(given, "a user")
 
 
 def scram_mechanism(given: object, user: str) -> str:
-    """A mechanism of SCRAM by its name; Java's enumeration has '_' for '-'."""
-    name = given.upper().replace("_", "-") if isinstance(given, str) else given
-    if name not in MECHANISMS:
+    """A mechanism of SCRAM by its name."""
+    name = word_in(given, MECHANISMS)
+    if name is None:
         # What stands in its place may be a password.
         raise ConfigError(f"user {user!r}: expected mechanisms, of {', '.join(MECHANISMS)}")
-    return str(name)
+    return name
 
 
 def salted_credential(given: object, user: str, of: str, rng: RandomFraction) -> Salted:

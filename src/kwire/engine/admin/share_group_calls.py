@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 def describe_share_groups(groups: Iterable[str], *, operations: bool) -> Question[dict[str, ShareGroupDescription]]:
     """`Admin.describe_share_groups`."""
     ids = group_ids(groups)
+    arguments.flag(operations, "include_authorized_operations")
     return Question(DescribeShareGroups(ids, operations=operations) if ids else None, dict)
 
 

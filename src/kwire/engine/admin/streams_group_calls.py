@@ -12,6 +12,7 @@ from kwire.engine.admin.a89_streams_group_describe import DescribeStreamsGroups
 from kwire.engine.admin.calls import Question
 from kwire.engine.admin.group_arguments import group_ids
 from kwire.engine.admin.streams_group_results import StreamsGroupDescription
+from kwire.engine.calls.arguments import flag
 
 
 def describe_streams_groups(
@@ -19,5 +20,7 @@ def describe_streams_groups(
 ) -> Question[dict[str, StreamsGroupDescription]]:
     """`Admin.describe_streams_groups`."""
     ids = group_ids(groups)
+    flag(operations, "include_authorized_operations")
+    flag(topology, "include_topology_description")
     api = DescribeStreamsGroups(ids, operations=operations, topology=topology) if ids else None
     return Question(api, dict)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from kwire._typing import Any
 from kwire.engine.admin.access_results import DelegationToken
+from kwire.engine.calls.arguments import carried, shortened
 from kwire.engine.common.secret import Secret, shown
 from kwire.errors import ConfigError
 
@@ -21,6 +22,7 @@ def principal(given: object) -> tuple[str, str]:
     kind, colon, name = given.partition(":") if isinstance(given, str) else ("", "", "")
     if not (kind and colon and name):
         raise ConfigError(f"{given!r} is not a principal: expected a type and a name, as in 'User:bob'")
+    carried(str(given), f"{shortened(name)} is not a principal")
     return kind, name
 
 

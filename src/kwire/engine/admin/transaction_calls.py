@@ -22,6 +22,7 @@ from kwire.engine.admin.transaction_results import (
     TransactionListing,
 )
 from kwire.engine.calls import arguments
+from kwire.engine.calls.words import word_in
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
 
@@ -39,6 +40,7 @@ _NEEDED_TO_ABORT = ("producer_id", "producer_epoch")
 _MAX_PRODUCER_EPOCH = 2**15 - 1
 _MAX_COORDINATOR_EPOCH = 2**31 - 1
 _MAX_MS = 2**63 - 1
+_MAX_PRODUCER_ID = 2**63 - 1
 
 
 def list_transactions(
@@ -52,10 +54,12 @@ def list_transactions(
     if pattern is not None and not (isinstance(pattern, str) and pattern):
         raise ConfigError(f"pattern={pattern!r}: expected a regular expression for transactional ids, or None")
     wanted = TransactionFilters(
-        states=[_state(each) for each in _several(states or (), "states")],
-        producer_ids=[_producer_id(each) for each in _several(producer_ids or (), "producer_ids")],
+        states=list(dict.fromkeys(map(_state, _several(() if states is None else states, "states")))),
+        producer_ids=list(
+            dict.fromkeys(map(_producer_id, _several(() if producer_ids is None else producer_ids, "producer_ids")))
+        ),
         min_duration_ms=_milliseconds(min_duration),
-        pattern=pattern,
+        pattern=None if pattern is None else arguments.carried(pattern, "pattern"),
     )
     return Question(ListTransactions(wanted), list)
 
@@ -96,29 +100,26 @@ def _several(given: object, name: str) -> list[Any]:
         given = [given]
     if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise ConfigError(f"{name}={given!r}: expected a list")
-    return list(dict.fromkeys(given))
+    return list(given)
 
 
 def _state(given: object) -> str:
-    if given not in _STATES:
+    state = word_in(given, _STATES)
+    if state is None:
         raise ConfigError(f"states: {given!r} is not a state of transactions; there are {', '.join(_STATES)}")
-    return str(given)
+    return state
 
 
 def _producer_id(given: object) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-        raise ConfigError(f"{given!r} is not a producer id: expected a whole number from 0")
-    return given
+    return arguments.whole(given, "producer_id", 0, _MAX_PRODUCER_ID)
 
 
 def _ids(given: object) -> list[str]:
-    return [_id(each) for each in _several(given, "transactional_ids")]
+    return list(dict.fromkeys(_id(each) for each in _several(given, "transactional_ids")))
 
 
 def _id(given: object) -> str:
-    if not isinstance(given, str) or not given:
-        raise ConfigError(f"{given!r} is not a transactional id: expected a str")
-    return given
+    return arguments.checked_name(given, "a transactional id")
 
 
 def _producer(given: object) -> ProducerState:
@@ -138,15 +139,10 @@ def _producer(given: object) -> ProducerState:
     else:
         raise ConfigError(f"producer={given!r}: expected a ProducerState of describe_producers(), or its fields")
     _producer_id(made.producer_id)
-    _check_epoch("producer_epoch", made.producer_epoch, _MAX_PRODUCER_EPOCH)
+    arguments.whole(made.producer_epoch, "producer_epoch", 0, _MAX_PRODUCER_EPOCH)
     if made.coordinator_epoch is not None:
-        _check_epoch("coordinator_epoch", made.coordinator_epoch, _MAX_COORDINATOR_EPOCH)
+        arguments.whole(made.coordinator_epoch, "coordinator_epoch", 0, _MAX_COORDINATOR_EPOCH)
     return made
-
-
-def _check_epoch(name: str, value: object, highest: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= highest:
-        raise ConfigError(f"{name}={value!r}: expected a whole number from 0 to {highest}")
 
 
 def _milliseconds(min_duration: object) -> int | None:

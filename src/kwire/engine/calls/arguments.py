@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kwire._typing import TYPE_CHECKING, Any
+from kwire.engine.calls.words import word_in
 from kwire.engine.common.absent import LISTENER_METHODS
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.warning import warn_caller
@@ -24,6 +25,11 @@ _MAX_NUMBER = 2**31 - 1
 _MAX_TOPIC_LENGTH = 255
 """Brokers before Kafka 0.10 took 255 characters, later ones 249."""
 
+_MAX_TEXT = 2**15 - 1
+"""Bytes of a text in most requests."""
+
+_MAX_SHOWN = 60
+
 _LONG_POLL = 300.0
 """Seconds above which a plain number was probably meant as milliseconds."""
 
@@ -38,7 +44,7 @@ def seconds(timeout: object, name: str = "timeout") -> float | None:
         if isinstance(value, str | bytes | bytearray | bool):
             raise TypeError
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ConfigError(f"{name}={timeout!r}: expected seconds (a number or a timedelta) or None") from None
     if not number >= 0:
         raise ConfigError(f"{name}={timeout!r}: expected seconds from 0, or None")
@@ -156,6 +162,45 @@ def to_delete(given: Any, name: str) -> Any:
     return given
 
 
+def flag(value: object, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name}={value!r}: expected True or False")
+    return value
+
+
+def whole(value: object, what: str, least: int, most: int) -> int:
+    """A whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ConfigError(f"{what}={value!r}: expected a whole number from {least} to {most}")
+    return value
+
+
+def checked_name(value: object, what: str) -> str:
+    """A name that is not empty; `what` says of what kind, as in "a group id"."""
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"{value!r} is not {what}: expected a str")
+    return carried(value, f"{shortened(value)} is not {what}")
+
+
+def carried(value: str, what: str) -> str:
+    """A text that a request can carry. It may be secret: the error has no more of it than `what`."""
+    try:
+        size = len(value) if value.isascii() else len(value.encode())
+    except UnicodeEncodeError:
+        size = -1
+    if size < 0:
+        raise ConfigError(f"{what}: a text with a character that UTF-8 has not (a lone surrogate)")
+    if size > _MAX_TEXT:
+        raise ConfigError(f"{what}: a text of {size} bytes, where {_MAX_TEXT} are the most")
+    return value
+
+
+def shortened(value: str) -> str:
+    """A text as errors have it."""
+    return repr(value if len(value) <= _MAX_SHOWN else f"{value[:_MAX_SHOWN]}...")
+
+
 def partitions(entries: object) -> list[TopicPartition]:
     """Partitions, of an iterable of them."""
     if isinstance(entries, TopicPartition | str | bytes) or not isinstance(entries, Iterable):
@@ -189,8 +234,10 @@ def position(tp: TopicPartition, where: object) -> tuple[int | None, int | None]
 
     from kwire.engine.calls.offsets import time_of  # late: a producer has no positions
 
-    if isinstance(where, datetime) or where in ("earliest", "latest"):
+    if isinstance(where, datetime):
         return None, time_of(where)
+    if (name := word_in(where, ("earliest", "latest"))) is not None:
+        return None, time_of(name)
     raise ConfigError(
         f"{where!r} is not a position in {tp}: expected an offset (int), a datetime, 'earliest' or 'latest'"
     )

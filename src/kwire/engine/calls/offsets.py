@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.engine.calls.calls import Call
+from kwire.engine.calls.words import word_in
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.retry import afresh
 from kwire.engine.settings.offset_reset import EARLIEST as EARLIEST
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kwire.engine.ports import Services
 
 NO_OFFSET = -1
+_MAX_TIME = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 READ_COMMITTED = 1
@@ -61,20 +63,26 @@ def time_of(when: datetime | int | str) -> int:
     A datetime becomes the millisecond that it lies in, as in send(): so what was sent after it is found. One before
     1970 becomes 0; below that are the numbers of EARLIEST and LATEST.
     """
-    if isinstance(when, str):
-        if when not in _NAMES:
-            raise ConfigError(f"{when!r} is not a time: expected 'earliest', 'latest', a datetime or milliseconds")
-        return _NAMES[when]
+    if (name := word_in(when, _NAMES)) is not None:
+        return _NAMES[name]
     if isinstance(when, datetime):
-        return max((when.astimezone(UTC) - _EPOCH) // _MILLISECOND, 0)
-    if isinstance(when, bool) or not isinstance(when, int) or when < 0:
+        return max((_in_utc(when) - _EPOCH) // _MILLISECOND, 0)
+    if isinstance(when, bool) or not isinstance(when, int) or not 0 <= when <= _MAX_TIME:
         raise ConfigError(f"{when!r} is not a time: expected 'earliest', 'latest', a datetime or milliseconds")
     return when
 
 
+def _in_utc(when: datetime) -> datetime:
+    try:
+        return when.astimezone(UTC)
+    except (OverflowError, ValueError, OSError):  # of a local time at the end of all years
+        raise ConfigError(f"{when!r} is not a time: this system cannot tell what it is in UTC") from None
+
+
 def isolation_code(level: str) -> int:
     """An isolation level as ListOffsets wants it."""
-    if level not in _ISOLATION_LEVELS:
+    name = word_in(level, _ISOLATION_LEVELS)
+    if name is None:
         raise ConfigError(
             Wording(
                 "{isolation_level}={given!r}: expected one of {levels}",
@@ -82,7 +90,7 @@ def isolation_code(level: str) -> int:
                 levels=", ".join(map(repr, _ISOLATION_LEVELS)),
             )
         )
-    return _ISOLATION_LEVELS[level]
+    return _ISOLATION_LEVELS[name]
 
 
 def versions_for(isolation: int) -> Sequence[int]:

@@ -18,6 +18,7 @@ from kwire.errors import ConfigError
 
 CommittableOffsets = dict[TopicPartition, OffsetAndMetadata]
 
+_MAX_EPOCH = 2**31 - 1
 _WANTED = "the records of a poll, one record, or a mapping {(topic, partition): offset} of the next records to read"
 
 
@@ -48,7 +49,8 @@ def _row(tp: TopicPartition, row: Any) -> OffsetAndMetadata:
     note: object = row.metadata
     if note is not None and not isinstance(note, str):
         raise ConfigError(f"the metadata {row.metadata!r} of {tp} is not a str")
+    arguments.carried(note or "", f"the metadata of {tp}")
     epoch = row.leader_epoch
-    if epoch is not None and (isinstance(epoch, bool) or not isinstance(epoch, int) or epoch < 0):
-        raise ConfigError(f"the leader epoch {epoch!r} of {tp} is neither a whole number from 0 nor None")
+    if epoch is not None:
+        arguments.whole(epoch, f"the leader epoch of {tp}", 0, _MAX_EPOCH)
     return OffsetAndMetadata(row.offset, note or "", epoch)
