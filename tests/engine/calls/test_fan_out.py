@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -55,6 +56,8 @@ class Kafka:
         self.coordinators = {"g": 0, "h": 1}
         self.asked: list[tuple[int, Any]] = []
         self.group_codes: dict[str, int] = {}
+        self.hidden: set[str] = set()
+        self.new_from = float("inf")
         self.answers: Callable[[int, Any], int] = lambda node, message: 0
         for node, broker in enumerate(self.brokers):
             broker.brokers = {0: A, 1: B, 2: C}
@@ -90,7 +93,7 @@ class Kafka:
 
     def metadata(self, broker: Broker) -> Any:
         def answer(message: Any, version: int, now: float) -> Any:
-            broker.topics = {"t": self.leaders}
+            broker.topics = {"t": self.leaders, **({"new": [0]} if now >= self.new_from else {})}
             response = broker.metadata(message, version, now)
             response.controller_id = self.controller
             return response
@@ -106,24 +109,25 @@ class Kafka:
 
     def list_offsets(self, node: int, message: Any, version: int) -> Any:
         made = protocol.ListOffsetsResponse.ListOffsetsTopicResponse
-        rows = [
-            made.ListOffsetsPartitionResponse(
-                partition_index=row.partition_index,
-                error_code=0 if self.leaders[row.partition_index] == node else NOT_LEADER,
-                offset=100 + row.partition_index,
+
+        def row(asked: Any) -> Any:
+            code = 0 if self.leaders[asked.partition_index] == node else NOT_LEADER
+            offset = 100 + asked.partition_index
+            return made.ListOffsetsPartitionResponse(
+                partition_index=asked.partition_index, error_code=code, offset=offset
             )
-            for topic in message.topics
-            for row in topic.partitions
-        ]
-        return protocol.ListOffsetsResponse(topics=[made(name="t", partitions=rows)])
+
+        topics = [made(name=topic.name, partitions=list(map(row, topic.partitions))) for topic in message.topics]
+        return protocol.ListOffsetsResponse(topics=topics)
 
     def find_coordinator(self, node: int, message: Any, version: int) -> Any:
         keys = message.coordinator_keys if version >= 4 else [message.key]
         code = self.answers(node, message)
+        refused = dict.fromkeys(self.hidden, GROUP_AUTHORIZATION_FAILED)
         if version < 4:
             return protocol.FindCoordinatorResponse(node_id=self.coordinators[keys[0]], error_code=code)
         row = protocol.FindCoordinatorResponse.Coordinator
-        found = [row(key=key, node_id=self.coordinators[key], error_code=code) for key in keys]
+        found = [row(key=key, node_id=self.coordinators[key], error_code=refused.get(key, code)) for key in keys]
         return protocol.FindCoordinatorResponse(coordinators=found)
 
     def describe_groups(self, node: int, message: Any, version: int) -> Any:
@@ -258,12 +262,49 @@ def test_a_request_without_effect_is_repeated_and_another_is_not() -> None:
     assert len(kafka.nodes(protocol.CreateTopicsRequest)) == 3
 
 
-@pytest.mark.parametrize("release", ["4.4.0", "2.8.2"])
-def test_groups_are_asked_about_at_their_coordinators(release: str) -> None:
+@pytest.mark.parametrize(("release", "requests"), [("4.4.0", 1), ("3.0.2", 1), ("2.8.2", 2)])
+def test_groups_are_asked_about_at_their_coordinators(release: str, requests: int) -> None:
     kafka = Kafka(release)
     assert kafka.run(DescribeGroups("g", "h")) == {"g": "at 0", "h": "at 1"}
     assert sorted(kafka.nodes(protocol.DescribeGroupsRequest)) == [0, 1]
-    assert len(kafka.nodes(protocol.FindCoordinatorRequest)) == 2
+    assert len(kafka.nodes(protocol.FindCoordinatorRequest)) == requests
+
+
+def test_a_coordinator_that_the_cluster_does_not_have_is_looked_up_until_it_has_one() -> None:
+    kafka = Kafka()
+    kafka.coordinators["g"] = 7
+    call = FanOutCall(kafka.world.core, DescribeGroups("g", "h"), deadline=kafka.world.now + 30, now=kafka.world.now)
+    kafka.world.run(lambda: len(kafka.nodes(protocol.FindCoordinatorRequest)) == 3)
+    kafka.coordinators["g"] = 2
+    kafka.world.run(lambda: call.done)
+    assert call.value() == {"g": "at 2", "h": "at 1"}
+
+
+@pytest.mark.parametrize("kind", ["all", "first"])
+def test_a_coordinator_that_the_cluster_never_has_is_named(kind: str) -> None:
+    kafka = Kafka()
+    kafka.coordinators["g"] = 7
+    told = (
+        "DescribeGroups: no answer in time; FindCoordinator says that broker 7 coordinates 'g', and .* brokers 0, 1, 2"
+    )
+    with pytest.raises(errors.KafkaTimeoutError, match=told) as raised:
+        kafka.run(DescribeAll("g", "h") if kind == "all" else DescribeGroups("g", "h"), 10)
+    assert list(raised.value.failures) == (["g"] if kind == "all" else [])
+    assert len(kafka.nodes(protocol.FindCoordinatorRequest)) < 200
+
+
+def test_a_response_about_another_group_does_not_say_where_this_one_is() -> None:
+    kafka = Kafka()
+    plain = kafka.find_coordinator
+    made = protocol.FindCoordinatorRequest
+
+    def swapped(node: int, message: Any, version: int) -> Any:
+        return plain(node, made(key_type=0, coordinator_keys=["h"]), version)
+
+    for node, broker in enumerate(kafka.brokers):
+        broker.handlers[FIND_COORDINATOR] = kafka.noted(node, swapped)
+    with pytest.raises(errors.KafkaTimeoutError, match="FindCoordinator of 'g' returned no coordinator"):
+        kafka.run(DescribeGroups("g"), 5)
 
 
 class DescribeAll(DescribeGroups):
@@ -301,9 +342,7 @@ def test_a_key_that_failed_is_asked_about_no_more() -> None:
 
 def test_a_group_whose_coordinator_may_not_be_known_is_named_beside_others() -> None:
     kafka = Kafka()
-    kafka.answers = lambda node, message: (
-        GROUP_AUTHORIZATION_FAILED if "h" in getattr(message, "coordinator_keys", ()) else 0
-    )
+    kafka.hidden = {"h"}
     kafka.group_codes = {"g": NON_EMPTY_GROUP}
     with pytest.raises(errors.broker.NonEmptyGroupError, match="'h': GROUP_AUTHORIZATION_FAILED"):
         kafka.run(DescribeAll("g", "h"))
@@ -364,11 +403,11 @@ def test_a_broker_that_the_key_names_is_asked() -> None:
 def test_a_coordinator_that_moves_is_looked_up_again() -> None:
     kafka = Kafka()
     call = FanOutCall(kafka.world.core, DescribeGroups("g", "h"), deadline=kafka.world.now + 30, now=kafka.world.now)
-    kafka.world.run(lambda: len(kafka.nodes(protocol.FindCoordinatorRequest)) == 2)
+    kafka.world.run(lambda: len(kafka.nodes(protocol.FindCoordinatorRequest)) == 1)
     kafka.coordinators["g"] = 2
     kafka.world.run(lambda: call.done)
     assert call.value() == {"g": "at 2", "h": "at 1"}
-    assert len(kafka.nodes(protocol.FindCoordinatorRequest)) == 3
+    assert len(kafka.nodes(protocol.FindCoordinatorRequest)) == 2
 
 
 def test_a_coordinator_that_is_lost_is_looked_up_again() -> None:
@@ -512,3 +551,18 @@ def test_a_key_that_no_broker_was_found_for_in_time_is_named_beside_others() -> 
     with pytest.raises(errors.UnknownTopicError, match="'nowhere'") as raised:
         producers_of(kafka, PARTITIONS[0], nowhere)
     assert list(raised.value.failures) == [nowhere]
+
+
+def test_a_topic_that_never_was_is_told_long_before_the_deadline() -> None:
+    kafka = Kafka()
+    began = kafka.world.now
+    with pytest.raises(errors.UnknownTopicError) as raised:
+        kafka.run(ListOffsets({TopicPartition("nowhere", 0): LATEST}, isolation=0), 60)
+    assert re.fullmatch("topic 'nowhere' does not exist; asked: [abc]:[123]", str(raised.value)), "and no advice"
+    assert 5 <= kafka.world.now - began < 8
+
+
+def test_a_topic_that_was_just_made_is_waited_for() -> None:
+    kafka, new = Kafka(), TopicPartition("new", 0)
+    kafka.new_from = kafka.world.now + 4
+    assert kafka.run(ListOffsets({new: LATEST}, isolation=0), 60)[new].offset == 100

@@ -202,6 +202,7 @@ class FanOutCall(Call, Generic[Key, Result]):
             else:
                 if target is not None:
                     by_target[target].append(key)
+        self._api.lookup.ask(now)
         return by_target
 
     def _ask(self, target: int, keys: list[Key], now: float) -> None:

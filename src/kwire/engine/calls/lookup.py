@@ -16,7 +16,7 @@ from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, CONTROLLER
 from kwire.engine.common.retry import is_retriable
-from kwire.errors import BrokerError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.errors import BrokerError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
 from kwire.schema.api_keys import FIND_COORDINATOR
 from kwire.schema.error_codes import (
     BROKER_NOT_AVAILABLE,
@@ -37,8 +37,12 @@ Key = TypeVar("Key")
 
 GROUP = 0
 TRANSACTION = 1
+_NEW_TOPIC_S = 5.0
+"""Seconds for which brokers may not know of a topic that was just made."""
+
 _FIRST_VERSION_WITH_KINDS = 1
 _FIRST_VERSION_WITH_MANY_KEYS = 4
+_VERSIONS_WITH_MANY_KEYS = protocol.APIS[FIND_COORDINATOR].versions[_FIRST_VERSION_WITH_MANY_KEYS:]
 
 
 class FoundCoordinator(NamedTuple):
@@ -48,11 +52,16 @@ class FoundCoordinator(NamedTuple):
     address: Address
 
 
+def find_coordinators_request(kind: int, keys: Sequence[str], version: int) -> protocol.FindCoordinatorRequest:
+    """Asks for the coordinators of several groups or transactional ids, which only some versions can."""
+    return protocol.FindCoordinatorRequest(key_type=kind, coordinator_keys=list(keys))
+
+
 def find_coordinator_request(kind: int, key: str, version: int) -> protocol.FindCoordinatorRequest:
     """Asks for the coordinator of the GROUP or TRANSACTION of that id; the BrokerError of code 35 where the version
     knows no transactions."""
     if version >= _FIRST_VERSION_WITH_MANY_KEYS:
-        return protocol.FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+        return find_coordinators_request(kind, [key], version)
     request = protocol.FindCoordinatorRequest(key=key)
     if kind != GROUP:
         if version < _FIRST_VERSION_WITH_KINDS:
@@ -67,11 +76,10 @@ def find_coordinator_request(kind: int, key: str, version: int) -> protocol.Find
 
 def coordinator_in(response: protocol.FindCoordinatorResponse, key: str, version: int) -> FoundCoordinator:
     """Returns the coordinator that a response names; raises the BrokerError that it has instead."""
-    if version < _FIRST_VERSION_WITH_MANY_KEYS:
-        row: protocol.FindCoordinatorResponse | protocol.FindCoordinatorResponse.Coordinator = response
-    elif response.coordinators:
-        row = response.coordinators[0]
-    else:
+    row: protocol.FindCoordinatorResponse | protocol.FindCoordinatorResponse.Coordinator | None = response
+    if version >= _FIRST_VERSION_WITH_MANY_KEYS:
+        row = next((each for each in response.coordinators if each.key == key), None)
+    if row is None:
         raise errors.broker.error_for(COORDINATOR_NOT_AVAILABLE, f"FindCoordinator of {key!r} returned no coordinator")
     if row.error_code:
         raise errors.broker.error_for(row.error_code, f"FindCoordinator of {key!r}")
@@ -93,6 +101,7 @@ class LookupCall(Protocol):
     """The call that a lookup is for: a `FanOutCall`."""
 
     core: Services
+    what: str
 
     @property
     def keys(self) -> Sequence[Any] | None:
@@ -127,6 +136,9 @@ class Lookup(Recoverable, Generic[Key]):
         """Where to ask about the key: a node id, ANY or CONTROLLER. None while that has to be found out: then
         `call.send` is called later. Raises KafkaError where waiting would not help."""
         raise NotImplementedError
+
+    def ask(self, now: float) -> None:
+        """`find` was asked about every key that matters by now: asks for what has to be found out."""
 
     def refused(self, key: Key, error: KafkaError, now: float) -> None:
         """The broker that `find` returned was asked, and the request failed with an error that may pass."""
@@ -207,6 +219,7 @@ class Leader(Lookup[TopicPartition]):
     def __init__(self) -> None:
         self._topics: list[str] = []
         self._began = 0
+        self._missing_since: dict[str, float] = {}
 
     @override
     def begin(self, now: float) -> None:
@@ -227,6 +240,7 @@ class Leader(Lookup[TopicPartition]):
             raise error
         leader = cluster.leader(key.topic, key.partition)
         if leader < 0:
+            self._check_missing(key.topic, now)
             cluster.require_leader(now)
             return None
         return leader
@@ -238,16 +252,36 @@ class Leader(Lookup[TopicPartition]):
 
     @override
     def why_not_found(self, key: TopicPartition) -> KafkaError | None:
-        return self.call.core.cluster.unknown_topic(key.topic)
+        cluster = self.call.core.cluster
+        if cluster.unknown_topic(key.topic) is None:
+            return None
+        return UnknownTopicError(f"topic {key.topic!r} does not exist; asked: {cluster.asked}")
+
+    def _check_missing(self, topic: str, now: float) -> None:
+        """Raises the error for a topic that the brokers have not had for so long that it cannot just have been made."""
+        if self.call.core.cluster.generation == self._began:
+            return
+        error = self.why_not_found(TopicPartition(topic, 0))
+        if error is None:
+            self._missing_since.pop(topic, None)
+        elif now - self._missing_since.setdefault(topic, now) >= _NEW_TOPIC_S:
+            raise error
 
 
 class CoordinatorLookup(Lookup[str]):
-    """The coordinator of the GROUP or TRANSACTION of that id, asked of any broker."""
+    """The coordinators of the GROUPs or TRANSACTIONs of these ids, asked of any broker: of all at once where it can say
+    so (KIP-699, Kafka 3.0)."""
 
     def __init__(self, kind: int) -> None:
         self._kind = kind
         self._nodes: dict[str, int] = {}
+        self._found_by: dict[str, int] = {}
+        """By which generation of the metadata a coordinator was found."""
+        self._absent: dict[str, int] = {}
+        """Coordinators that the metadata does not have."""
+        self._wanted: list[str] = []
         self._asked: dict[str, HedgedRequest] = {}
+        self._asks_for_many = True
 
     @override
     def end(self) -> None:
@@ -261,26 +295,62 @@ class CoordinatorLookup(Lookup[str]):
 
     @override
     def find(self, key: str, now: float) -> int | None:
+        cluster = self.call.core.cluster
         node = self._nodes.get(key)
-        if node is not None and node not in self.call.core.cluster.brokers:
-            self.call.core.cluster.refresh(now)
-            return None
-        if node is None and key not in self._asked:
-            request = HedgedRequest(
-                self.call.core,
-                FIND_COORDINATOR,
-                partial(find_coordinator_request, self._kind, key),
-                partial(self._on_response, key),
-                partial(self._on_error, key),
-                now,
-            )
-            if not request.done:
-                self._asked[key] = request
-        return node
+        if node is not None and node in cluster.brokers:
+            self._absent.pop(key, None)
+            return node
+        if node is not None:
+            self._absent[key] = node
+            if cluster.generation == self._found_by[key]:
+                cluster.refresh(now)
+                return None
+            del self._nodes[key]  # newer metadata has it neither: there may be another one by now
+        if key not in self._asked:
+            self._wanted.append(key)
+        return None
+
+    @override
+    def ask(self, now: float) -> None:
+        wanted, self._wanted = list(dict.fromkeys(self._wanted)), []
+        if len(wanted) > 1 and self._asks_for_many:
+            message = partial(find_coordinators_request, self._kind, wanted)
+            self._send(wanted, message, now, versions=_VERSIONS_WITH_MANY_KEYS)
+        else:
+            self._ask_one_by_one(wanted, now)
+
+    def _ask_one_by_one(self, wanted: Sequence[str], now: float) -> None:
+        for key in wanted:
+            self._send([key], partial(find_coordinator_request, self._kind, key), now)
+
+    def _send(
+        self,
+        keys: Sequence[str],
+        message: Callable[[int], protocol.FindCoordinatorRequest],
+        now: float,
+        *,
+        versions: Sequence[int] | None = None,
+    ) -> None:
+        on_response, on_error = partial(self._on_response, keys), partial(self._on_error, keys)
+        request = HedgedRequest(
+            self.call.core, FIND_COORDINATOR, message, on_response, on_error, now, versions=versions
+        )
+        if not request.done:
+            self._asked.update(dict.fromkeys(keys, request))
 
     def node_of(self, key: str) -> int:
         """The coordinator that was found, -1 for none."""
         return self._nodes.get(key, -1)
+
+    @override
+    def why_not_found(self, key: str) -> KafkaError | None:
+        if key not in self._absent:
+            return None
+        brokers = ", ".join(map(str, sorted(self.call.core.cluster.brokers)))
+        return KafkaTimeoutError(
+            f"{self.call.what}: no answer in time; FindCoordinator says that broker {self._absent[key]} coordinates "
+            f"{key!r}, and the cluster has the brokers {brokers}"
+        )
 
     @override
     def under_way(self) -> str:
@@ -292,19 +362,35 @@ class CoordinatorLookup(Lookup[str]):
         if has_moved(error):
             self._nodes.pop(key, None)
 
-    def _on_response(self, key: str, response: protocol.FindCoordinatorResponse, version: int, now: float) -> None:
-        try:
-            found = coordinator_in(response, key, version)
-        except KafkaError as error:
-            self._on_error(key, error, now)
-            return
-        self._asked.pop(key, None)
-        self._nodes[key] = found.node
-        self.call.send(now)
+    def _on_response(
+        self, keys: Sequence[str], response: protocol.FindCoordinatorResponse, version: int, now: float
+    ) -> None:
+        failed: dict[str, KafkaError] = {}
+        for key in keys:
+            self._asked.pop(key, None)
+            try:
+                self._nodes[key] = coordinator_in(response, key, version).node
+            except KafkaError as error:
+                failed[key] = error
+            else:
+                self._found_by[key] = self.call.core.cluster.generation
+        self._on_failed(failed, now)
+        if len(failed) < len(keys):
+            self.call.send(now)
 
-    def _on_error(self, key: str, error: KafkaError, now: float) -> None:
-        self._asked.pop(key, None)
-        if is_retriable(error):
-            self.call.retry(self.call.send, error, now)
+    def _on_error(self, keys: Sequence[str], error: KafkaError, now: float) -> None:
+        for key in keys:
+            self._asked.pop(key, None)
+        if len(keys) > 1 and isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION:
+            self._asks_for_many = False
+            self._ask_one_by_one(keys, now)
         else:
-            self.call.on_failed({key: error}, now)
+            self._on_failed(dict.fromkeys(keys, error), now)
+
+    def _on_failed(self, failed: Mapping[str, KafkaError], now: float) -> None:
+        final = {key: error for key, error in failed.items() if not is_retriable(error)}
+        for error in failed.values():
+            if is_retriable(error):
+                self.call.retry(self.call.send, error, now)
+        if final:
+            self.call.on_failed(final, now)
