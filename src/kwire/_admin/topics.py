@@ -37,7 +37,8 @@ class TopicCalls(AdminFront, Client[AdminSettings]):
         """Creates topics: {"name": number of partitions}, {"name": NewTopic(...)} or {"name": {"num_partitions": ...,
         "replication_factor": ..., "configs": {...}, "assignments": {...}}}, or names alone for the broker's defaults.
 
-        Raises the BrokerError of the first topic that failed (code 36 where it exists); the others may exist then.
+        Raises the BrokerError of the first topic that failed (code 36 where it exists); its `failures` has the error of
+        each, the others exist then.
         """
         return self._door.run(self._asked(engine.calls.create_topics(topics, validate_only=validate_only), timeout))
 

@@ -12,6 +12,7 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Leader
 from kwire.engine.calls.offsets import OffsetAndTimestamp, list_offsets_request, offset_in, too_old_for, versions_for
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.errors.listing import first_of
@@ -19,6 +20,8 @@ from kwire.schema.api_keys import LIST_OFFSETS
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
+
+    Row = protocol.ListOffsetsResponse.ListOffsetsTopicResponse.ListOffsetsPartitionResponse
 
 
 class ListOffsets(AdminApi[TopicPartition, OffsetAndTimestamp]):
@@ -46,19 +49,22 @@ class ListOffsets(AdminApi[TopicPartition, OffsetAndTimestamp]):
     def result(
         self, keys: Sequence[TopicPartition], response: protocol.ListOffsetsResponse, version: int
     ) -> Mapping[TopicPartition, OffsetAndTimestamp | KafkaError]:
-        found: dict[TopicPartition, OffsetAndTimestamp | KafkaError] = {}
-        for topic in response.topics:
-            for row in topic.partitions:
-                tp = TopicPartition(topic.name, row.partition_index)
-                if row.error_code:
-                    found[tp] = errors.broker.error_for(row.error_code, f"ListOffsets of {tp.topic}-{tp.partition}")
-                else:
-                    found[tp] = OffsetAndTimestamp(offset_in(row, version), row.timestamp, row.leader_epoch)
-        return found
+        rows = (
+            (TopicPartition(topic.name, row.partition_index), row)
+            for topic in response.topics
+            for row in topic.partitions
+        )
+        return by_key(((tp, _found(tp, row, version)) for tp, row in rows), self.what)
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:
         return too_old_for(self._isolation, error)
+
+
+def _found(tp: TopicPartition, row: Row, version: int) -> OffsetAndTimestamp | KafkaError:
+    if row.error_code:
+        return errors.broker.error_for(row.error_code, f"ListOffsets of {tp.topic}-{tp.partition}")
+    return OffsetAndTimestamp(offset_in(row, version), row.timestamp, row.leader_epoch)
 
 
 def _some(partitions: Iterable[TopicPartition]) -> str:

@@ -9,6 +9,7 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import AnyBroker
 from kwire.engine.calls.refusals import all_of, where_missing
+from kwire.engine.calls.rows import by_key
 from kwire.engine.metadata.metadata import TopicInfo, metadata_request, topic_info
 from kwire.errors import KafkaError, UnknownTopicError
 from kwire.protocol import APIS
@@ -93,7 +94,7 @@ class DescribeTopicsById(AdminApi["UUID", TopicInfo]):
     def result(
         self, keys: Sequence[UUID], response: protocol.MetadataResponse, version: int
     ) -> Mapping[UUID, TopicInfo | KafkaError]:
-        return {row.topic_id: self._one(topic_info(row)) for row in response.topics}
+        return by_key(((row.topic_id, self._one(topic_info(row))) for row in response.topics), self.what)
 
     def _one(self, info: TopicInfo) -> TopicInfo | KafkaError:
         if info.error == UNKNOWN_TOPIC_ID:

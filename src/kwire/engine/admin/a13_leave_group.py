@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.engine.admin.groups_api import GroupApi, explained
+from kwire.engine.calls.rows import by_key
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import LEAVE_GROUP
 
@@ -65,7 +66,9 @@ class RemoveMembers(GroupApi[None]):
             return dict.fromkeys(keys)
         if response.error_code:
             raise errors.broker.error_for(response.error_code, self.what)
-        codes = {row.group_instance_id or row.member_id: row.error_code for row in response.members}
+        codes = by_key(
+            ((row.group_instance_id or row.member_id, row.error_code) for row in response.members), self.what
+        )
         self.raise_all([member.name for member in self._members], codes)
         return dict.fromkeys(keys)
 

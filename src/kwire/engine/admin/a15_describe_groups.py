@@ -13,8 +13,9 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.authorized_operations import names_in
 from kwire.engine.admin.group_results import GroupDescription, MemberDescription
 from kwire.engine.admin.groups_api import GroupsApi, explained
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
-from kwire.errors import KafkaError
+from kwire.errors import CodecError, KafkaError
 from kwire.schema.api_keys import DESCRIBE_GROUPS
 from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
 
@@ -49,7 +50,7 @@ class DescribeGroups(GroupsApi[GroupDescription | None]):
     def result(
         self, keys: Sequence[str], response: protocol.DescribeGroupsResponse, version: int
     ) -> Mapping[str, GroupDescription | KafkaError | None]:
-        return {row.group_id: _described(row) for row in response.groups}
+        return by_key(((row.group_id, _described(row)) for row in response.groups), self.what)
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:
@@ -61,7 +62,10 @@ def _described(row: Row) -> GroupDescription | KafkaError | None:
         return None
     if row.error_code:
         return errors.broker.error_for(row.error_code, f"DescribeGroups of {row.group_id!r}")
-    members = tuple(_member(member, row.protocol_type) for member in row.members)
+    try:
+        members = tuple(_member(member, row.protocol_type) for member in row.members)
+    except CodecError as error:  # a member may have said anything
+        return error
     return GroupDescription(
         row.group_id,
         "Classic",
@@ -78,5 +82,8 @@ def _member(row: Member, protocol_type: str) -> MemberDescription:
     if row.member_assignment and protocol_type == _OF_CONSUMERS:
         from kwire.engine.groups.assignors.blobs import decode_assignment
 
-        assigned = tuple(decode_assignment(bytes(row.member_assignment)).partitions)
+        try:
+            assigned = tuple(decode_assignment(bytes(row.member_assignment)).partitions)
+        except CodecError as error:
+            raise CodecError(f"the assignment of member {row.member_id!r} cannot be read: {error}") from None
     return MemberDescription(row.member_id, row.group_instance_id, row.client_id, row.client_host, assigned)

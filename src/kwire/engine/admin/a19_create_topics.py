@@ -12,8 +12,8 @@ from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, NamedTuple, cast, override
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
-from kwire.engine.calls.refusals import raise_all
-from kwire.errors import ConfigError
+from kwire.engine.calls.refusals import each_of
+from kwire.errors import ConfigError, KafkaError
 from kwire.schema.api_keys import CREATE_TOPICS
 from kwire.schema.error_codes import UNSUPPORTED_VERSION
 
@@ -68,9 +68,10 @@ class CreatedTopic(NamedTuple):
 
 
 class CreateTopics(AdminApi[str, CreatedTopic]):
-    """Creates the topics; {name: CreatedTopic}. Fails with the error of the first topic that failed."""
+    """Creates the topics; {name: CreatedTopic}."""
 
     api_key = CREATE_TOPICS
+    tells_all = True
 
     def __init__(self, topics: Mapping[str, NewTopic], *, validate_only: bool = False) -> None:
         self.what = f"CreateTopics of {', '.join(topics)}"
@@ -98,12 +99,13 @@ class CreateTopics(AdminApi[str, CreatedTopic]):
     @override
     def result(
         self, keys: Sequence[str], response: protocol.CreateTopicsResponse, version: int
-    ) -> Mapping[str, CreatedTopic]:
-        raise_all(((row.name, row.error_code, row.error_message) for row in response.topics), "CreateTopics")
-        return {
+    ) -> Mapping[str, CreatedTopic | KafkaError]:
+        made = {
             row.name: CreatedTopic(row.name, row.topic_id, row.num_partitions, row.replication_factor)
             for row in response.topics
         }
+        refused = each_of(((row.name, row.error_code, row.error_message) for row in response.topics), "CreateTopics")
+        return {name: refused[name] or made[name] for name in made}
 
 
 def _creatable(name: str, topic: NewTopic, version: int, brokers: int) -> CreatableTopic:

@@ -10,6 +10,7 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Leader
 from kwire.engine.calls.refusals import where_missing
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import DELETE_RECORDS
@@ -54,17 +55,21 @@ class DeleteRecords(AdminApi[TopicPartition, int]):
     def result(
         self, keys: Sequence[TopicPartition], response: protocol.DeleteRecordsResponse, version: int
     ) -> Mapping[TopicPartition, int | KafkaError]:
-        found = {
-            TopicPartition(topic.name, row.partition_index): row
+        rows = (
+            (TopicPartition(topic.name, row.partition_index), row)
             for topic in response.topics
             for row in topic.partitions
-        }
-        return {
-            tp: errors.broker.error_for(row.error_code, f"DeleteRecords of {tp}")
-            if row.error_code
-            else row.low_watermark
-            for tp, row in found.items()
-        }
+        )
+        told = (
+            (
+                tp,
+                errors.broker.error_for(row.error_code, f"DeleteRecords of {tp}")
+                if row.error_code
+                else row.low_watermark,
+            )
+            for tp, row in rows
+        )
+        return by_key(told, self.what)
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:

@@ -12,6 +12,7 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.transaction_results import ProducerState
 from kwire.engine.calls.fan_out import NOT_LOOKED_AT, AdminApi
 from kwire.engine.calls.lookup import Leader
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import WRITE_TXN_MARKERS
@@ -58,15 +59,17 @@ class AbortTransaction(AdminApi[TopicPartition, None]):
     def result(
         self, keys: Sequence[TopicPartition], response: protocol.WriteTxnMarkersResponse, version: int
     ) -> Mapping[TopicPartition, KafkaError | None]:
-        return {
-            TopicPartition(topic.name, row.partition_index): errors.broker.error_for(row.error_code, self.what)
-            if row.error_code
-            else None
+        rows = (
+            (
+                TopicPartition(topic.name, row.partition_index),
+                errors.broker.error_for(row.error_code, self.what) if row.error_code else None,
+            )
             for marker in response.markers
             if marker.producer_id == self._producer.producer_id
             for topic in marker.topics
             for row in topic.partitions
-        }
+        )
+        return by_key(rows, self.what)
 
     @override
     def merge(self, results: Mapping[TopicPartition, None]) -> None:

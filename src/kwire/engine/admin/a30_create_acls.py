@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.admin.access_api import AccessChange, refusal
+from kwire.engine.admin.access_api import AccessChange, in_turn, refusal
 from kwire.engine.admin.access_results import AclBinding
 from kwire.engine.admin.acls import NEEDS, check_version, code
 from kwire.errors import KafkaError
@@ -34,7 +34,7 @@ class CreateAcls(AccessChange[AclBinding, None]):
     ) -> Mapping[AclBinding, KafkaError | None]:
         return {
             acl: refusal(row.error_code, f"CreateAcls of {acl}", row.error_message) if row.error_code else None
-            for acl, row in zip(keys, response.results, strict=False)
+            for acl, row in in_turn(keys, response.results, self.what)
         }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
-from kwire.engine.admin.access_api import AccessChange, refusal
+from kwire.engine.admin.access_api import AccessChange, in_turn, refusal
 from kwire.engine.admin.access_results import AclBinding, AclFilter
 from kwire.engine.admin.acls import NEEDS, binding, filter_fields
 from kwire.errors import KafkaError
@@ -35,7 +35,7 @@ class DeleteAcls(AccessChange[AclFilter, Deleted]):
     def result(
         self, keys: Sequence[AclFilter], response: protocol.DeleteAclsResponse, version: int
     ) -> Mapping[AclFilter, Deleted | KafkaError]:
-        return {acl: _deleted(acl, row) for acl, row in zip(keys, response.filter_results, strict=False)}
+        return {acl: _deleted(acl, row) for acl, row in in_turn(keys, response.filter_results, self.what)}
 
 
 def _deleted(acl: AclFilter, row: Row) -> Deleted | KafkaError:

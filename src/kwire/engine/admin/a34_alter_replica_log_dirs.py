@@ -13,6 +13,7 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.replica_results import TopicPartitionReplica
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import NamedBroker
+from kwire.engine.calls.rows import by_key
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import ALTER_REPLICA_LOG_DIRS
 
@@ -58,12 +59,12 @@ class AlterReplicaLogDirs(AdminApi[TopicPartitionReplica, None]):
     def result(
         self, keys: Sequence[TopicPartitionReplica], response: protocol.AlterReplicaLogDirsResponse, version: int
     ) -> Mapping[TopicPartitionReplica, KafkaError | None]:
-        found: dict[TopicPartitionReplica, KafkaError | None] = {}
-        for topic in response.results:
-            for row in topic.partitions:
-                key = TopicPartitionReplica(topic.topic_name, row.partition_index, keys[0].broker_id)
-                found[key] = self._refusal(key, row.error_code) if row.error_code else None
-        return found
+        rows = (
+            (TopicPartitionReplica(topic.topic_name, row.partition_index, keys[0].broker_id), row.error_code)
+            for topic in response.results
+            for row in topic.partitions
+        )
+        return by_key(((key, self._refusal(key, code) if code else None) for key, code in rows), self.what)
 
     def _refusal(self, key: TopicPartitionReplica, code: int) -> KafkaError:
         return errors.broker.error_for(code, f"{self.what} of {key} to {self._wanted.get(key)!r}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kwire import errors, protocol
+from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.groups_api import GroupsApi
+from kwire.engine.calls.refusals import each_of
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import DELETE_GROUPS
-from kwire.schema.error_codes import NONE
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -28,12 +28,7 @@ class DeleteGroups(GroupsApi[None]):
     def result(
         self, keys: Sequence[str], response: protocol.DeleteGroupsResponse, version: int
     ) -> Mapping[str, KafkaError | None]:
-        return {
-            row.group_id: None
-            if row.error_code == NONE
-            else errors.broker.error_for(row.error_code, f"DeleteGroups of {row.group_id!r}")
-            for row in response.results
-        }
+        return each_of(((row.group_id, row.error_code, None) for row in response.results), "DeleteGroups")
 
     @override
     def merge(self, results: Mapping[str, None]) -> None:

@@ -13,6 +13,7 @@ from kwire._typing import TYPE_CHECKING, TypeVar, override
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
 from kwire.engine.calls.refusals import all_of, said
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.protocol import APIS
@@ -21,6 +22,8 @@ from kwire.schema.error_codes import ELECTION_NOT_NEEDED, NONE
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
+
+    Row = protocol.ElectLeadersResponse.ReplicaElectionResult.PartitionResult
 
 Key = TypeVar("Key")
 Result = TypeVar("Result")
@@ -62,16 +65,17 @@ class _Election(AdminApi[Key, Result]):
     def _outcomes(self, response: protocol.ElectLeadersResponse) -> dict[TopicPartition, bool | KafkaError]:
         if response.error_code:
             raise errors.broker.error_for(response.error_code, self.what)
-        found: dict[TopicPartition, bool | KafkaError] = {}
-        for topic in response.replica_election_results:
-            for row in topic.partition_result:
-                tp = TopicPartition(topic.topic, row.partition_id)
-                if row.error_code in (NONE, ELECTION_NOT_NEEDED):
-                    found[tp] = row.error_code == NONE
-                else:
-                    text = said(f"{self.what} of {tp}", row.error_message)
-                    found[tp] = errors.broker.error_for(row.error_code, text)
-        return found
+        rows = (
+            (TopicPartition(topic.topic, row.partition_id), row)
+            for topic in response.replica_election_results
+            for row in topic.partition_result
+        )
+        return by_key(((tp, self._outcome(tp, row)) for tp, row in rows), self.what)
+
+    def _outcome(self, tp: TopicPartition, row: Row) -> bool | KafkaError:
+        if row.error_code in (NONE, ELECTION_NOT_NEEDED):
+            return row.error_code == NONE
+        return errors.broker.error_for(row.error_code, said(f"{self.what} of {tp}", row.error_message))
 
 
 class ElectLeaders(_Election[TopicPartition, bool]):

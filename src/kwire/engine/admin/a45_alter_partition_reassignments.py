@@ -12,7 +12,7 @@ from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
-from kwire.engine.calls.refusals import said
+from kwire.engine.calls.refusals import each_of, said
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.protocol import APIS
@@ -74,13 +74,9 @@ class AlterPartitionReassignments(AdminApi[TopicPartition, None]):
     ) -> Mapping[TopicPartition, KafkaError | None]:
         if response.error_code:
             raise errors.broker.error_for(response.error_code, said(self.what, response.error_message))
-        found: dict[TopicPartition, KafkaError | None] = {}
-        for topic in response.responses:
-            for row in topic.partitions:
-                key = TopicPartition(topic.name, row.partition_index)
-                found[key] = (
-                    errors.broker.error_for(row.error_code, said(f"{self.what} of {key}", row.error_message))
-                    if row.error_code
-                    else None
-                )
-        return found
+        rows = (
+            (TopicPartition(topic.name, row.partition_index), row.error_code, row.error_message)
+            for topic in response.responses
+            for row in topic.partitions
+        )
+        return each_of(rows, self.what)

@@ -11,6 +11,7 @@ from kwire.engine.admin.replica_results import PartitionReassignment
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
 from kwire.engine.calls.refusals import said
+from kwire.engine.calls.rows import once_each
 from kwire.engine.common.addresses import TopicPartition
 from kwire.schema.api_keys import LIST_PARTITION_REASSIGNMENTS
 
@@ -56,15 +57,15 @@ class ListPartitionReassignments(AdminApi[None, Reassignments]):
     ) -> Mapping[None, Reassignments]:
         if response.error_code:
             raise errors.broker.error_for(response.error_code, said(self.what, response.error_message))
-        return {
-            None: {
-                TopicPartition(topic.name, row.partition_index): PartitionReassignment(
-                    tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
-                )
-                for topic in response.topics
-                for row in topic.partitions
-            }
-        }
+        rows = (
+            (
+                TopicPartition(topic.name, row.partition_index),
+                PartitionReassignment(tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)),
+            )
+            for topic in response.topics
+            for row in topic.partitions
+        )
+        return {None: once_each(rows, self.what)}
 
     @override
     def merge(self, results: Mapping[None, Reassignments]) -> Reassignments:

@@ -8,6 +8,7 @@ from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.access_api import AccessQuery, refusal
 from kwire.engine.admin.quotas import NEEDS, Component, Entity, Limits, ordered
+from kwire.engine.calls.rows import once_each
 from kwire.schema.api_keys import DESCRIBE_CLIENT_QUOTAS
 
 if TYPE_CHECKING:
@@ -41,14 +42,14 @@ class DescribeClientQuotas(AccessQuery[Found]):
     ) -> Mapping[None, Found]:
         if response.error_code:
             raise refusal(response.error_code, self.what, response.error_message)
-        return {
-            None: {
-                ordered((part.entity_type, part.entity_name) for part in row.entity): {
-                    limit.key: limit.value for limit in row.values
-                }
-                for row in response.entries or ()
-            }
-        }
+        rows = (
+            (
+                ordered((part.entity_type, part.entity_name) for part in row.entity),
+                {limit.key: limit.value for limit in row.values},
+            )
+            for row in response.entries or ()
+        )
+        return {None: once_each(rows, self.what)}
 
 
 def _row(component: Component) -> ComponentData:

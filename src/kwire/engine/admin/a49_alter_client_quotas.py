@@ -8,6 +8,7 @@ from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.access_api import AccessChange, refusal
 from kwire.engine.admin.quotas import NEEDS, Entity, ordered
+from kwire.engine.calls.rows import by_key
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import ALTER_CLIENT_QUOTAS
 
@@ -40,12 +41,17 @@ class AlterClientQuotas(AccessChange[Entity, None]):
     def result(
         self, keys: Sequence[Entity], response: protocol.AlterClientQuotasResponse, version: int
     ) -> Mapping[Entity, KafkaError | None]:
-        found: dict[Entity, KafkaError | None] = {}
-        for row in response.entries:
-            entity = ordered((part.entity_type, part.entity_name) for part in row.entity)
-            what = f"AlterClientQuotas of {entity}"
-            found[entity] = refusal(row.error_code, what, row.error_message) if row.error_code else None
-        return found
+        rows = ((ordered((part.entity_type, part.entity_name) for part in row.entity), row) for row in response.entries)
+        told = (
+            (
+                entity,
+                refusal(row.error_code, f"AlterClientQuotas of {entity}", row.error_message)
+                if row.error_code
+                else None,
+            )
+            for entity, row in rows
+        )
+        return by_key(told, self.what)
 
 
 def _entry(entity: Entity, changes: Changes) -> EntryData:

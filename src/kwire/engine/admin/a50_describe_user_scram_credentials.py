@@ -10,6 +10,7 @@ from kwire.engine.admin.access_api import AccessApi, refusal
 from kwire.engine.admin.scram_users import MECHANISMS, NEEDS
 from kwire.engine.calls.lookup import AnyBroker
 from kwire.engine.calls.refusals import all_of
+from kwire.engine.calls.rows import by_key
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import DESCRIBE_USER_SCRAM_CREDENTIALS
 
@@ -53,13 +54,19 @@ class DescribeUserScramCredentials(AccessApi[str | None, Found]):
     ) -> Mapping[str | None, Found | KafkaError]:
         if response.error_code:
             raise refusal(response.error_code, self.what, response.error_message)
-        found: dict[str | None, Found | KafkaError] = {row.user: self._outcome(row) for row in response.results}
+        rows: list[tuple[str | None, Found | KafkaError]] = [(row.user, self._outcome(row)) for row in response.results]
+        found = by_key(rows, self.what)
         if self._users is not None:
             return found
         failed = {user: outcome for user, outcome in found.items() if isinstance(outcome, KafkaError)}
         if failed:
             raise all_of(failed)
         return {None: self.merge({user: row for user, row in found.items() if not isinstance(row, KafkaError)})}
+
+    @override
+    def explain(self, error: KafkaError) -> KafkaError:
+        """Of all users, its error has those of users."""
+        return super().explain(error.failures.get(None, error))
 
     @override
     def merge(self, results: Mapping[str | None, Found]) -> Found:

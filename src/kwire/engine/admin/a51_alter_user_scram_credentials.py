@@ -12,6 +12,7 @@ from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.access_api import AccessChange, refusal
 from kwire.engine.admin.scram_users import MECHANISMS, NEEDS, Salted
+from kwire.engine.calls.rows import by_key
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import ALTER_USER_SCRAM_CREDENTIALS
 
@@ -57,10 +58,12 @@ class AlterUserScramCredentials(AccessChange[Credential, None]):
         self, keys: Sequence[Credential], response: protocol.AlterUserScramCredentialsResponse, version: int
     ) -> Mapping[Credential, KafkaError | None]:
         asked = dict(keys)
-        return {
-            (row.user, asked[row.user]): refusal(row.error_code, f"{self.what} of {row.user!r}", row.error_message)
-            if row.error_code
-            else None
+        rows = (
+            (
+                (row.user, asked[row.user]),
+                refusal(row.error_code, f"{self.what} of {row.user!r}", row.error_message) if row.error_code else None,
+            )
             for row in response.results
             if row.user in asked
-        }
+        )
+        return by_key(rows, self.what)

@@ -13,7 +13,7 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.quorum_results import FeatureUpdate
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
-from kwire.engine.calls.refusals import said
+from kwire.engine.calls.refusals import each_of, said
 from kwire.errors import KafkaError
 from kwire.protocol import APIS
 from kwire.schema.api_keys import UPDATE_FEATURES
@@ -68,14 +68,7 @@ class UpdateFeatures(AdminApi[str, None]):
             raise errors.broker.error_for(response.error_code, text)
         if version >= _FIRST_VERSION_ALL_OR_NOTHING:
             return dict.fromkeys(keys)
-        return {
-            row.feature: errors.broker.error_for(
-                row.error_code, said(f"{self.what} of {row.feature!r}", row.error_message)
-            )
-            if row.error_code
-            else None
-            for row in response.results
-        }
+        return each_of(((row.feature, row.error_code, row.error_message) for row in response.results), self.what)
 
 
 def _update(name: str, wanted: FeatureUpdate, version: int) -> FeatureUpdateKey:

@@ -11,6 +11,7 @@ from kwire.engine.admin.transaction_results import ProducerState
 from kwire.engine.calls.fan_out import NOT_LOOKED_AT, AdminApi
 from kwire.engine.calls.lookup import Leader, NamedBroker
 from kwire.engine.calls.refusals import said
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import DESCRIBE_PRODUCERS
@@ -59,11 +60,12 @@ class DescribeProducers(AdminApi[TopicPartition, Producers]):
     def result(
         self, keys: Sequence[TopicPartition], response: protocol.DescribeProducersResponse, version: int
     ) -> Mapping[TopicPartition, Producers | KafkaError]:
-        return {
-            TopicPartition(topic.name, row.partition_index): self._producers(topic.name, row)
+        rows = (
+            (TopicPartition(topic.name, row.partition_index), self._producers(topic.name, row))
             for topic in response.topics
             for row in topic.partitions
-        }
+        )
+        return by_key(rows, self.what)
 
     def _producers(self, topic: str, row: Row) -> Producers | KafkaError:
         if row.error_code:

@@ -9,6 +9,7 @@ from kwire._typing import TYPE_CHECKING, TypeVar, override
 from kwire.engine.admin.transaction_results import TransactionDescription
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import TRANSACTION, CoordinatorLookup
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import DESCRIBE_TRANSACTIONS
@@ -67,7 +68,7 @@ class DescribeTransactions(_Descriptions[TransactionDescription]):
     def result(
         self, keys: Sequence[str], response: protocol.DescribeTransactionsResponse, version: int
     ) -> Mapping[str, TransactionDescription | KafkaError]:
-        return {row.transactional_id: self._described(row) for row in response.transaction_states}
+        return by_key(((row.transactional_id, self._described(row)) for row in response.transaction_states), self.what)
 
 
 class FindTransactions(_Descriptions[Known]):
@@ -77,7 +78,7 @@ class FindTransactions(_Descriptions[Known]):
     def result(
         self, keys: Sequence[str], response: protocol.DescribeTransactionsResponse, version: int
     ) -> Mapping[str, Known | KafkaError]:
-        return {row.transactional_id: self._found(row) for row in response.transaction_states}
+        return by_key(((row.transactional_id, self._found(row)) for row in response.transaction_states), self.what)
 
     @override
     def merge(self, results: Mapping[str, Known]) -> dict[str, TransactionDescription | None]:

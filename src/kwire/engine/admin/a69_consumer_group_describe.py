@@ -10,6 +10,7 @@ from kwire.engine.admin.authorized_operations import names_in
 from kwire.engine.admin.group_results import GroupDescription, MemberDescription
 from kwire.engine.admin.groups_api import GroupsApi
 from kwire.engine.calls.refusals import all_of
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import BrokerError, KafkaError
 from kwire.schema.api_keys import CONSUMER_GROUP_DESCRIBE
@@ -44,7 +45,7 @@ class DescribeConsumerGroups(GroupsApi[GroupDescription]):
     def result(
         self, keys: Sequence[str], response: protocol.ConsumerGroupDescribeResponse, version: int
     ) -> Mapping[str, GroupDescription | KafkaError]:
-        return {row.group_id: _described(row) for row in response.groups}
+        return by_key(((row.group_id, _described(row)) for row in response.groups), self.what)
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:

@@ -9,6 +9,7 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.authorized_operations import names_in
 from kwire.engine.admin.groups_api import GroupsApi, share_groups_needed
 from kwire.engine.admin.share_group_results import ShareGroupDescription, ShareMemberDescription
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import SHARE_GROUP_DESCRIBE
@@ -37,7 +38,7 @@ class DescribeShareGroups(GroupsApi[ShareGroupDescription]):
     def result(
         self, keys: Sequence[str], response: protocol.ShareGroupDescribeResponse, version: int
     ) -> Mapping[str, ShareGroupDescription | KafkaError]:
-        return {row.group_id: _described(row) for row in response.groups}
+        return by_key(((row.group_id, _described(row)) for row in response.groups), self.what)
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:

@@ -18,6 +18,7 @@ from kwire.engine.admin.streams_group_results import (
     TopologyDescription,
     TopologyNode,
 )
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import Address
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import STREAMS_GROUP_DESCRIBE
@@ -60,7 +61,7 @@ class DescribeStreamsGroups(GroupsApi[StreamsGroupDescription]):
     def result(
         self, keys: Sequence[str], response: protocol.StreamsGroupDescribeResponse, version: int
     ) -> Mapping[str, StreamsGroupDescription | KafkaError]:
-        return {row.group_id: _described(row) for row in response.groups}
+        return by_key(((row.group_id, _described(row)) for row in response.groups), self.what)
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:

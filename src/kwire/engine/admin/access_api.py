@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kwire import errors
 from kwire._typing import TYPE_CHECKING, TypeVar, override
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 Result = TypeVar("Result")
+Row = TypeVar("Row")
 
 _HINTS = {
     DELEGATION_TOKEN_AUTH_DISABLED: "the brokers have no delegation.token.secret.key",
@@ -33,6 +34,14 @@ _HINTS = {
 def refusal(code: int, what: str, text: str | None = None) -> BrokerError:
     """The error of what failed, with the broker's words."""
     return errors.broker.error_for(code, ": ".join(part for part in (what, text, _HINTS.get(code)) if part))
+
+
+def in_turn(keys: Sequence[Key], rows: Sequence[Row], what: str) -> Iterable[tuple[Key, Row]]:
+    """Pairs what was asked with the rows of a response, which name nothing: one that has too few leaves out the last
+    keys, of one that has too many it is not known which row is whose."""
+    if len(rows) > len(keys):
+        raise KafkaError(f"the response to {what} has {len(rows)} entries for {len(keys)} that were asked about")
+    return zip(keys, rows, strict=False)
 
 
 class AccessApi(AdminApi[Key, Result]):

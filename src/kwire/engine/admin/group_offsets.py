@@ -13,9 +13,10 @@ from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.admin.groups_api import GroupApi, GroupsApi, error_of
 from kwire.engine.calls.offsets import OffsetAndMetadata
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.membership import GroupMetadata
-from kwire.engine.groups.offset_messages import codes_in, commit_request, fetch_request, group_code_in, offsets_in
+from kwire.engine.groups.offset_messages import codes_in, commit_request, fetch_request, group_code_in, rows_in
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH
 from kwire.schema.error_codes import UNKNOWN_MEMBER_ID
@@ -82,8 +83,11 @@ def _committed(
     code = group_code_in(response, version)
     if code:
         return errors.broker.error_for(code, what)
-    rows = sorted(offsets_in(response, {}, version).items())
-    return error_of(what, {tp: row.code for tp, row in rows}) or {tp: row.committed for tp, row in rows}
+    rows = by_key(rows_in(response, {}, version), what)
+    error = error_of(what, {tp: row if isinstance(row, KafkaError) else row.code for tp, row in rows.items()})
+    if error is not None:
+        return error
+    return {tp: row.committed for tp, row in sorted(rows.items()) if not isinstance(row, KafkaError)}
 
 
 class AlterGroupOffsets(GroupApi[None]):
@@ -102,7 +106,7 @@ class AlterGroupOffsets(GroupApi[None]):
 
     @override
     def result(self, keys: Sequence[str], response: protocol.OffsetCommitResponse, version: int) -> Mapping[str, None]:
-        codes = codes_in(response, {})
+        codes = by_key(codes_in(response, {}), self.what)
         self.raise_all(
             self._offsets, codes, {tp: _HAS_MEMBERS for tp, code in codes.items() if code == UNKNOWN_MEMBER_ID}
         )
@@ -134,10 +138,13 @@ class DeleteGroupOffsets(GroupApi[None]):
             raise errors.broker.error_for(response.error_code, self.what)
         self.raise_all(
             self._partitions,
-            {
-                TopicPartition(topic.name, row.partition_index): row.error_code
-                for topic in response.topics
-                for row in topic.partitions
-            },
+            by_key(
+                (
+                    (TopicPartition(topic.name, row.partition_index), row.error_code)
+                    for topic in response.topics
+                    for row in topic.partitions
+                ),
+                self.what,
+            ),
         )
         return dict.fromkeys(keys)

@@ -55,7 +55,10 @@ class GroupApi(AdminApi[str, Result], Generic[Result]):
         return results[self._group_id]
 
     def raise_all(
-        self, asked: Iterable[Any], codes: Mapping[Any, int], reasons: Mapping[Any, str | None] = MappingProxyType({})
+        self,
+        asked: Iterable[Any],
+        codes: Mapping[Any, int | KafkaError],
+        reasons: Mapping[Any, str | None] = MappingProxyType({}),
     ) -> None:
         """Raises the error of all that failed, if any did (see `error_of`), and one where some have no code."""
         error = error_of(self.what, codes, reasons)
@@ -67,10 +70,10 @@ class GroupApi(AdminApi[str, Result], Generic[Result]):
 
 
 def error_of(
-    what: str, codes: Mapping[Any, int], reasons: Mapping[Any, str | None] = MappingProxyType({})
+    what: str, codes: Mapping[Any, int | KafkaError], reasons: Mapping[Any, str | None] = MappingProxyType({})
 ) -> KafkaError | None:
-    """The error of a group of which these have error codes, None where none has; one that says that the request had no
-    effect is the first, to be asked again. `reasons` are what the broker or kwire says about each."""
+    """The error of a group of which these have errors or their codes, None where none has; one that says that the
+    request had no effect is the first, to be asked again. `reasons` are what the broker or kwire says about each."""
     failed = sorted((code not in NOT_LOOKED_AT, key, code) for key, code in codes.items() if code)
     if not failed:
         return None
@@ -86,7 +89,9 @@ def explained(error: KafkaError, why: str) -> KafkaError:
     return error
 
 
-def _error(what: str, code: int, reason: str | None) -> KafkaError:
+def _error(what: str, code: int | KafkaError, reason: str | None) -> KafkaError:
+    if isinstance(code, KafkaError):
+        return code
     return errors.broker.error_for(code, what + (f": {reason}" if reason else ""))
 
 

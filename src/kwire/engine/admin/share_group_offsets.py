@@ -12,6 +12,7 @@ from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.admin.groups_api import GroupApi, GroupsApi, error_of, share_groups_needed
 from kwire.engine.admin.share_group_results import SharePartitionOffsetInfo
+from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import (
@@ -70,11 +71,13 @@ def _offsets(group: GroupRow) -> Offsets | KafkaError:
     what = f"the offsets of share group {group.group_id!r}"
     if group.error_code:
         return errors.broker.error_for(group.error_code, _with(what, group.error_message))
-    rows = {
-        TopicPartition(topic.topic_name, row.partition_index): row for topic in group.topics for row in topic.partitions
-    }
-    codes = {tp: row.error_code for tp, row in rows.items()}
-    error = error_of(what, codes, {tp: row.error_message for tp, row in rows.items()})
+    told = [
+        (TopicPartition(topic.topic_name, row.partition_index), row)
+        for topic in group.topics
+        for row in topic.partitions
+    ]
+    rows = dict(told)
+    error = error_of(what, *_codes(told, what))
     return error or {tp: _info(rows[tp]) for tp in sorted(rows)}
 
 
@@ -113,13 +116,12 @@ class AlterShareGroupOffsets(GroupApi[None]):
     ) -> Mapping[str, None]:
         if response.error_code:
             raise errors.broker.error_for(response.error_code, _with(self.what, response.error_message))
-        rows = {
-            TopicPartition(topic.topic_name, row.partition_index): row
+        told = [
+            (TopicPartition(topic.topic_name, row.partition_index), row)
             for topic in response.responses
             for row in topic.partitions
-        }
-        codes = {tp: row.error_code for tp, row in rows.items()}
-        self.raise_all(self._offsets, codes, {tp: row.error_message for tp, row in rows.items()})
+        ]
+        self.raise_all(self._offsets, *_codes(told, self.what))
         return dict.fromkeys(keys)
 
     @override
@@ -148,14 +150,19 @@ class DeleteShareGroupOffsets(GroupApi[None]):
     ) -> Mapping[str, None]:
         if response.error_code:
             raise errors.broker.error_for(response.error_code, _with(self.what, response.error_message))
-        rows = {row.topic_name: row for row in response.responses}
-        codes = {name: row.error_code for name, row in rows.items()}
-        self.raise_all(self._topics, codes, {name: row.error_message for name, row in rows.items()})
+        self.raise_all(self._topics, *_codes([(row.topic_name, row) for row in response.responses], self.what))
         return dict.fromkeys(keys)
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:
         return share_groups_needed(error)
+
+
+def _codes(
+    told: Sequence[tuple[Any, Any]], what: str
+) -> tuple[Mapping[Any, int | KafkaError], Mapping[Any, str | None]]:
+    """The error codes of rows, and what the broker says about them."""
+    return by_key(((key, row.error_code) for key, row in told), what), {key: row.error_message for key, row in told}
 
 
 def _with(what: str, message: str | None) -> str:

@@ -10,6 +10,7 @@ from copy import copy
 
 from kwire import errors
 from kwire._typing import Any, TypeVar
+from kwire.engine.calls.rows import by_key
 from kwire.errors import BrokerError, KafkaError
 from kwire.schema.api_keys import FIND_COORDINATOR
 
@@ -30,19 +31,13 @@ def all_of(failed: Mapping[Any, KafkaError]) -> KafkaError:
     return error
 
 
-def raise_all(rows: Iterable[tuple[str | None, int, str | None]], api: str) -> None:
-    """Raises the error of those (name, code, text) that have a code."""
-    failed = {name: error for name, error in each_of(rows, api).items() if error is not None}
-    if failed:
-        raise all_of(failed)
-
-
 def each_of(rows: Iterable[tuple[Name, int, str | None]], api: str) -> dict[Name, KafkaError | None]:
     """Of each (name, code, text): its error, None without a code."""
-    return {
-        name: errors.broker.error_for(code, said(f"{api} of {name_of(name)}", text)) if code else None
+    told = (
+        (name, errors.broker.error_for(code, said(f"{api} of {name_of(name)}", text)) if code else None)
         for name, code, text in rows
-    }
+    )
+    return by_key(told, api)
 
 
 def where_missing(error: KafkaError, api_key: int, hint: str) -> KafkaError:

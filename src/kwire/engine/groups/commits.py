@@ -331,7 +331,7 @@ class Commits(Recoverable):
     # -- answers ----------------------------------------------------------------------------------------------------
 
     def _on_response(self, response: protocol.OffsetCommitResponse, version: int, now: float) -> None:
-        codes = codes_in(response, self._core.cluster.names)
+        codes = dict(codes_in(response, self._core.cluster.names))
         self._membership.log.committed(self._rows, codes)
         retry: KafkaError | None = None
         for tp, row in self._rows.items():

@@ -85,14 +85,14 @@ def commit_request(
     )
 
 
-def codes_in(response: protocol.OffsetCommitResponse, names: Mapping[UUID, str]) -> dict[TopicPartition, int]:
-    """The error code of each partition; `names` has those of topics by id."""
-    codes: dict[TopicPartition, int] = {}
+def codes_in(
+    response: protocol.OffsetCommitResponse, names: Mapping[UUID, str]
+) -> Iterator[tuple[TopicPartition, int]]:
+    """The error codes of partitions; `names` has those of topics by id."""
     for topic in response.topics:
         name = topic.name or names.get(topic.topic_id, "")
         for row in topic.partitions:
-            codes[TopicPartition(name, row.partition_index)] = row.error_code
-    return codes
+            yield TopicPartition(name, row.partition_index), row.error_code
 
 
 # -- fetch ------------------------------------------------------------------------------------------------------------
@@ -146,12 +146,13 @@ def offsets_in(
     response: protocol.OffsetFetchResponse, names: Mapping[UUID, str], version: int
 ) -> dict[TopicPartition, FetchedOffset]:
     """The offsets and errors of a response by partition; `names` has those of topics by id."""
-    return dict(_rows_in(response, names, version))
+    return dict(rows_in(response, names, version))
 
 
-def _rows_in(
+def rows_in(
     response: protocol.OffsetFetchResponse, names: Mapping[UUID, str], version: int
 ) -> Iterator[tuple[TopicPartition, FetchedOffset]]:
+    """The same, row by row."""
     if version < _FIRST_VERSION_WITH_GROUPS:
         for topic in response.topics:
             for row in topic.partitions:
