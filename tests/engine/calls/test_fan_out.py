@@ -37,6 +37,7 @@ from kwire.schema.error_codes import (
     NOT_COORDINATOR,
     REQUEST_TIMED_OUT,
     THROTTLING_QUOTA_EXCEEDED,
+    TOPIC_ALREADY_EXISTS,
 )
 from tests.engine.world import HANG_UP, SILENCE, Answer, Broker, World
 
@@ -566,3 +567,20 @@ def test_a_topic_that_was_just_made_is_waited_for() -> None:
     kafka, new = Kafka(), TopicPartition("new", 0)
     kafka.new_from = kafka.world.now + 4
     assert kafka.run(ListOffsets({new: LATEST}, isolation=0), 60)[new].offset == 100
+
+
+@pytest.mark.parametrize("times", [0, 1])
+def test_an_error_says_that_an_earlier_try_whose_answer_was_lost_may_be_why(times: int) -> None:
+    kafka, lost = Kafka(), [HANG_UP] * times
+    plain = kafka.brokers[0].answer
+
+    def answer(frame: bytes, now: float) -> Answer:
+        is_creation = frame[4:6] == CREATE_TOPICS.to_bytes(2, "big")
+        return lost.pop() if is_creation and lost else plain(frame, now)
+
+    kafka.brokers[0].answer = answer  # type: ignore[method-assign]
+    kafka.answers = lambda node, message: TOPIC_ALREADY_EXISTS
+    with pytest.raises(errors.broker.TOPIC_ALREADY_EXISTS) as raised:
+        kafka.run(CreateTopics({"new": NewTopic(1, 1)}))
+    told = "an earlier try of this call, whose answer was lost, may have done it"
+    assert [told in str(raised.value), told in str(raised.value.failures["new"])] == [bool(times)] * 2

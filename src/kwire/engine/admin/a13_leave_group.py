@@ -14,6 +14,7 @@ from kwire.engine.admin.groups_api import GroupApi, explained
 from kwire.engine.calls.rows import by_key
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import LEAVE_GROUP
+from kwire.schema.error_codes import UNKNOWN_MEMBER_ID
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -38,6 +39,7 @@ class RemoveMembers(GroupApi[None]):
     """Puts members out of the group; `reason` is what the broker logs."""
 
     api_key = LEAVE_GROUP
+    means_done = frozenset({UNKNOWN_MEMBER_ID})
 
     def __init__(self, group_id: str, members: Sequence[MemberToRemove], reason: str) -> None:
         super().__init__(group_id)

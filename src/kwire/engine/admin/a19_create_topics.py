@@ -15,7 +15,7 @@ from kwire.engine.calls.lookup import Controller
 from kwire.engine.calls.refusals import each_of
 from kwire.errors import ConfigError, KafkaError
 from kwire.schema.api_keys import CREATE_TOPICS
-from kwire.schema.error_codes import UNSUPPORTED_VERSION
+from kwire.schema.error_codes import TOPIC_ALREADY_EXISTS, UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -71,6 +71,7 @@ class CreateTopics(AdminApi[str, CreatedTopic]):
     """Creates the topics; {name: CreatedTopic}."""
 
     api_key = CREATE_TOPICS
+    means_done = frozenset({TOPIC_ALREADY_EXISTS})
     tells_all = True
 
     def __init__(self, topics: Mapping[str, NewTopic], *, validate_only: bool = False) -> None:

@@ -12,6 +12,7 @@ from kwire.engine.calls.refusals import each_of, where_missing
 from kwire.errors import KafkaError
 from kwire.protocol import APIS
 from kwire.schema.api_keys import DELETE_TOPICS
+from kwire.schema.error_codes import UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -28,6 +29,7 @@ class DeleteTopics(AdminApi["Topic", None]):
     """Deletes the topics, all named or all by their ids; the result is None."""
 
     api_key = DELETE_TOPICS
+    means_done = frozenset({UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID})
     tells_all = True
 
     def __init__(self, topics: Sequence[Topic]) -> None:

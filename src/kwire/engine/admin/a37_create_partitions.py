@@ -11,6 +11,7 @@ from kwire.engine.calls.lookup import Controller
 from kwire.engine.calls.refusals import each_of, where_missing
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import CREATE_PARTITIONS
+from kwire.schema.error_codes import INVALID_PARTITIONS
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -28,6 +29,7 @@ class CreatePartitions(AdminApi[str, None]):
     """Gives the topics more partitions; the result is None."""
 
     api_key = CREATE_PARTITIONS
+    means_done = frozenset({INVALID_PARTITIONS})
     tells_all = True
 
     def __init__(self, wanted: Mapping[str, NewPartitions], *, validate_only: bool) -> None:

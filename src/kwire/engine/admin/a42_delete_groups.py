@@ -10,6 +10,7 @@ from kwire.engine.admin.groups_api import GroupsApi
 from kwire.engine.calls.refusals import each_of
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import DELETE_GROUPS
+from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -19,6 +20,7 @@ class DeleteGroups(GroupsApi[None]):
     """Deletes the groups with their offsets; the result is None."""
 
     api_key = DELETE_GROUPS
+    means_done = frozenset({GROUP_ID_NOT_FOUND})
 
     @override
     def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.DeleteGroupsRequest:

@@ -17,6 +17,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
 from kwire.protocol import APIS
 from kwire.schema.api_keys import ALTER_PARTITION_REASSIGNMENTS
+from kwire.schema.error_codes import NO_REASSIGNMENT_IN_PROGRESS
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -28,6 +29,7 @@ class AlterPartitionReassignments(AdminApi[TopicPartition, None]):
     """Begins or cancels (None for replicas) the reassignments; the result is None."""
 
     api_key = ALTER_PARTITION_REASSIGNMENTS
+    means_done = frozenset({NO_REASSIGNMENT_IN_PROGRESS})
     tells_all = True
     what = "AlterPartitionReassignments"
 

@@ -15,6 +15,7 @@ from kwire.engine.admin.scram_users import MECHANISMS, NEEDS, Salted
 from kwire.engine.calls.rows import by_key
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import ALTER_USER_SCRAM_CREDENTIALS
+from kwire.schema.error_codes import RESOURCE_NOT_FOUND
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -27,6 +28,7 @@ class AlterUserScramCredentials(AccessChange[Credential, None]):
     """Sets each of these credentials, or removes it for None."""
 
     api_key = ALTER_USER_SCRAM_CREDENTIALS
+    means_done = frozenset({RESOURCE_NOT_FOUND})
     needs = NEEDS
 
     def __init__(self, changes: Mapping[Credential, Salted | None]) -> None:

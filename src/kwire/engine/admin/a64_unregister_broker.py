@@ -10,6 +10,7 @@ from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
 from kwire.engine.calls.refusals import said
 from kwire.schema.api_keys import UNREGISTER_BROKER
+from kwire.schema.error_codes import BROKER_ID_NOT_REGISTERED
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -19,6 +20,7 @@ class UnregisterBroker(AdminApi[int, None]):
     """Forgets the broker; the result is None."""
 
     api_key = UNREGISTER_BROKER
+    means_done = frozenset({BROKER_ID_NOT_REGISTERED})
     when_too_old = "with ZooKeeper a broker is forgotten by itself when it has stopped"
 
     def __init__(self, broker: int) -> None:

@@ -9,6 +9,7 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.quorum_results import RaftVoterEndpoint
 from kwire.engine.admin.raft_voters import Voter, VoterApi
 from kwire.schema.api_keys import ADD_RAFT_VOTER
+from kwire.schema.error_codes import DUPLICATE_VOTER
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -18,6 +19,7 @@ class AddRaftVoter(VoterApi):
     """Adds it, with the places where it listens."""
 
     api_key = ADD_RAFT_VOTER
+    means_done = frozenset({DUPLICATE_VOTER})
 
     def __init__(self, voter: Voter, endpoints: Sequence[RaftVoterEndpoint]) -> None:
         super().__init__(voter)

@@ -8,6 +8,7 @@ from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.admin.raft_voters import VoterApi
 from kwire.schema.api_keys import REMOVE_RAFT_VOTER
+from kwire.schema.error_codes import VOTER_NOT_FOUND
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
@@ -17,6 +18,7 @@ class RemoveRaftVoter(VoterApi):
     """Removes it."""
 
     api_key = REMOVE_RAFT_VOTER
+    means_done = frozenset({VOTER_NOT_FOUND})
 
     @override
     def request(self, core: Services, keys: Sequence[int], version: int) -> protocol.RemoveRaftVoterRequest:

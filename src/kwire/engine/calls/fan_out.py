@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
 
+from kwire import errors
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar, override
 from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.calls.hedged_request import HedgedRequest
@@ -41,6 +42,8 @@ Result = TypeVar("Result")
 _MAX_NAMED = 3
 """How many brokers that have not answered are named in errors."""
 
+_DONE_BEFORE = "an earlier try of this call, whose answer was lost, may have done it"
+
 NOT_LOOKED_AT = frozenset(
     {
         COORDINATOR_LOAD_IN_PROGRESS,
@@ -67,6 +70,8 @@ class AdminApi(Generic[Key, Result]):
     """Whether every retriable code is asked again, not only those that say that the request had no effect."""
     without_effect: Set[int] = NOT_LOOKED_AT
     """The codes that say so."""
+    means_done: Set[int] = frozenset()
+    """Codes with which a broker refuses what it has done already, on an earlier try."""
     asks_one_by_one = False
     """Whether a request is about one key alone."""
     asked = ""
@@ -107,6 +112,8 @@ class FanOutCall(Call, Generic[Key, Result]):
         self._found: dict[Key, Result] = {}
         self._failed: dict[Key, KafkaError] = {}
         self._asked: dict[Key, Request | HedgedRequest] = {}
+        self._unanswered: set[Key] = set()
+        """What was asked for once without an answer, and may have been done then."""
         core.retry_refused(now)
         self.keys = api.split(core)
         api.lookup.call = self
@@ -247,12 +254,14 @@ class FanOutCall(Call, Generic[Key, Result]):
             self.on_failed(failed, now)
 
     def _on_error(self, keys: list[Key], error: KafkaError, now: float) -> None:
+        if not isinstance(error, BrokerError):
+            self._note_unanswered(keys)
         self._forget(keys)
         self.on_failed(dict.fromkeys(keys, error), now)
 
     def on_failed(self, failed: Mapping[Key, KafkaError], now: float) -> None:
         """These were asked about, or looked up, in vain."""
-        final = {key: error for key, error in failed.items() if not self._may_retry(error)}
+        final = {key: self._told(key, error) for key, error in failed.items() if not self._may_retry(error)}
         if final and not self._api.tells_all:
             self.fail(self._api.explain(next(iter(final.values()))), now)
             return
@@ -264,12 +273,24 @@ class FanOutCall(Call, Generic[Key, Result]):
                 self._api.lookup.refused(key, error, now)
                 self.retry(self.send, error, now)
 
+    def _told(self, key: Key, error: KafkaError) -> KafkaError:
+        """The error; where an earlier try may be why there is one, it says so."""
+        if key not in self._unanswered or not isinstance(error, BrokerError) or error.code not in self._api.means_done:
+            return error
+        told = errors.broker.error_for(error.code, f"{error.context}; {_DONE_BEFORE}")
+        told.failures, told.api_key = error.failures, error.api_key
+        return told
+
+    def _note_unanswered(self, keys: Iterable[Key]) -> None:
+        self._unanswered.update(key for key in keys if key in self._asked and self._asked[key].asked is not None)
+
     def _may_retry(self, error: KafkaError) -> bool:
         if self._api.retries_codes:
             return isinstance(error, _UnsaidError) or is_retriable(error)
         return error.code in self._api.without_effect if isinstance(error, BrokerError) else is_retriable(error)
 
     def _cancel_asked(self) -> None:
+        self._note_unanswered(self._asked)
         for request in self._asked.values():
             request.cancel()
         self._asked.clear()
