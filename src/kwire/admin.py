@@ -23,6 +23,54 @@ from kwire.engine.common.absent import without
 from kwire.engine.settings.clients import AdminSettings
 from kwire.engine.settings.config import configured_by, keywords
 
+__all__ = [
+    "AclBinding",
+    "AclFilter",
+    "Admin",
+    "BrokerInfo",
+    "ClusterDescription",
+    "ConfigEntry",
+    "ConfigResource",
+    "ConfigSynonym",
+    "CreatedTopic",
+    "DelegationToken",
+    "FeatureMetadata",
+    "FeatureUpdate",
+    "FencedProducer",
+    "FinalizedVersionRange",
+    "GroupDescription",
+    "GroupListing",
+    "LogDirDescription",
+    "MemberDescription",
+    "MemberToRemove",
+    "NewPartitions",
+    "NewTopic",
+    "PartitionInfo",
+    "PartitionReassignment",
+    "ProducerState",
+    "QuorumInfo",
+    "QuorumReplica",
+    "RaftVoterEndpoint",
+    "ReplicaInfo",
+    "ReplicaLogDirInfo",
+    "ShareGroupDescription",
+    "ShareMemberDescription",
+    "SharePartitionOffsetInfo",
+    "StreamsGroupDescription",
+    "StreamsMemberAssignment",
+    "StreamsMemberDescription",
+    "StreamsSubtopology",
+    "StreamsTopicInfo",
+    "SupportedVersionRange",
+    "TaskId",
+    "TopicInfo",
+    "TopicPartitionReplica",
+    "TopologyDescription",
+    "TopologyNode",
+    "TransactionDescription",
+    "TransactionListing",
+]
+
 if TYPE_CHECKING:
     from kwire.engine.admin.a13_leave_group import MemberToRemove as MemberToRemove
     from kwire.engine.admin.a19_create_topics import CreatedTopic as CreatedTopic
@@ -124,6 +172,9 @@ else:
         if name in ("PartitionInfo", "TopicInfo"):
             return getattr(import_module("kwire.engine.metadata.metadata"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
 
 
 @configured_by(AdminSettings)

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+import kwire.admin
 from kwire import Admin, TopicPartition, errors
 from kwire.admin import NewTopic
 from kwire.testing import Broker
 from kwire.testing.answers import b02_list_offsets
+from tests.subprocesses import run_python
 from tests.timing import PATIENT, SOON, raised_at_last
 
 WITH_CREATE = ["0.10.2.2", "1.1.1", "2.4.1", "3.9.2", "4.4.0"]
@@ -196,3 +198,10 @@ def test_a_closed_admin_says_so(broker: Broker) -> None:
     admin.close()
     with pytest.raises(errors.KafkaError, match="closed"):
         admin.list_topics()
+
+
+def test_the_module_lists_what_calls_take_and_return() -> None:
+    listed = run_python("import kwire.admin; print(*kwire.admin.__all__); print(*dir(kwire.admin))")
+    names, seen = (set(line.split()) for line in listed.splitlines())
+    assert {"Admin", "NewTopic", "AclBinding", "TopicInfo", "ConfigEntry"} < names <= seen
+    assert all(getattr(kwire.admin, name).__name__ == name for name in names)

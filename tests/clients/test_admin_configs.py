@@ -293,3 +293,9 @@ def test_an_older_broker_lists_client_metrics_alone() -> None:
     with Broker(release="2.8.2") as broker, Admin(broker.bootstrap_servers) as admin:
         with pytest.raises(errors.broker.UnsupportedVersionError, match=r"from Kafka 3\.7 on"):
             admin.list_client_metrics_resources()
+
+
+def test_no_types_of_resources_are_all_types(admin: Admin) -> None:
+    found = admin.list_config_resources()
+    assert {T, U} < set(found)
+    assert admin.list_config_resources([]) == admin.list_config_resources(None) == found

@@ -87,9 +87,9 @@ class ConfigCalls(AdminFront, Client[AdminSettings]):
     async def list_config_resources(
         self, types: Iterable[str] | None = None, *, timeout: Timeout = None
     ) -> list[ConfigResource]:
-        """What has configs, of these types ("topic", "broker", "broker-logger", "client-metrics", "group") or of all,
-        sorted: every topic and broker, and the groups and client metrics for which something is set. Brokers before
-        Kafka 4.1 list client metrics alone."""
+        """What has configs, of these types ("topic", "broker", "broker-logger", "client-metrics", "group"), sorted:
+        every topic and broker, and the groups and client metrics for which something is set. No types, None or an empty
+        list, are all types, as in Java. Brokers before Kafka 4.1 list client metrics alone."""
         return await self._door.run(self._asked(engine.config_calls.list_config_resources(types), timeout))
 
     async def list_client_metrics_resources(self, *, timeout: Timeout = None) -> list[str]:
