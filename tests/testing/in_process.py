@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -118,6 +117,7 @@ class InProcess:
             except StopIteration as finished:
                 answer: Answer = finished.value
                 return answer
-            self.now = max(self.now, min(suspended.until, self.cluster.timers.next_due or math.inf))
+            due = self.cluster.timers.next_due
+            self.now = max(self.now, suspended.until if due is None else min(suspended.until, due))
             self.cluster.timers.run_due(self.now)
         raise AssertionError("the flow never ends")

@@ -195,6 +195,7 @@ class Broker(NodeControls):
         accounts = self._security.accounts
         if accounts is not None:
             cluster.scram.attach(accounts)
+            accounts.tokens = cluster.tokens
         return {node: BrokerApis(cluster, release, self.faults, accounts, node) for node in cluster.nodes.ids}
 
     def _apis_of_generation(self, name: str, topics: ByteTopics, dialect: proposal.Dialect | None) -> AnyApis:

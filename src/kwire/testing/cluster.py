@@ -26,6 +26,7 @@ from kwire.testing.state.quotas import Quotas
 from kwire.testing.state.replication import check_assignment, move_leader, node_came_back, node_died, place_replicas
 from kwire.testing.state.scram_users import ScramUsers
 from kwire.testing.state.timers import Timers
+from kwire.testing.state.tokens import Tokens
 from kwire.testing.state.transactions import Transactions
 from kwire.testing.state.upkeep import Upkeep
 
@@ -88,6 +89,7 @@ class ClusterState:
         self.authorizer = authorizer or Authorizer()
         self.quotas = Quotas(now)
         self.scram = ScramUsers()
+        self.tokens = Tokens(clock, self.properties)
         self.features = dict(features or {})
         self.features_epoch = 1
         self.topics: dict[str, Topic] = {}

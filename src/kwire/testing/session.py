@@ -57,6 +57,7 @@ class Session:
         self.step = Step.REQUESTS if accounts is None else Step.VERSIONS_OR_HANDSHAKE
         self.mechanism = ""
         self.principal: str | None = None
+        self.by_token = False
         self.ends = math.inf
         self.refusal: str | None = None
 
@@ -131,6 +132,7 @@ class Session:
         if self.principal not in (None, principal):
             raise RefusedError(f"a re-authentication as {principal!r} instead of {self.principal!r}")
         self.principal = principal
+        self.by_token = self._exchange.by_token
         lifetime_ms = self._begin_session(self._exchange.expires)
         self.step = Step.REQUESTS
         return answer, lifetime_ms

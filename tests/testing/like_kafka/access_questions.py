@@ -11,11 +11,15 @@ from kwire.protocol import (
     AlterReplicaLogDirsRequest,
     AlterUserScramCredentialsRequest,
     CreateAclsRequest,
+    CreateDelegationTokenRequest,
     DeleteAclsRequest,
     DescribeAclsRequest,
     DescribeClientQuotasRequest,
+    DescribeDelegationTokenRequest,
     DescribeLogDirsRequest,
     DescribeUserScramCredentialsRequest,
+    ExpireDelegationTokenRequest,
+    RenewDelegationTokenRequest,
 )
 
 Named = tuple[str, Callable[[int], protocol.Request]]
@@ -33,6 +37,7 @@ def by_key() -> dict[int, list[Named]]:
         48: describe_quotas(),
         51: alter_passwords(),
         50: describe_passwords(),
+        **of_tokens(),
     }
 
 
@@ -111,6 +116,18 @@ def describe_quotas() -> list[Named]:
     return [
         (f"quotas of {each}, strict {strict}", request(each, strict)) for each in chosen for strict in (True, False)
     ]
+
+
+def of_tokens() -> dict[int, list[Named]]:
+    """Nobody has logged in, so that all are refused."""
+    created, described = CreateDelegationTokenRequest, DescribeDelegationTokenRequest
+    renewers = [created.CreatableRenewers(principal_type="User", principal_name="bob")]
+    return {
+        38: [("a token", lambda version: created(renewers=renewers, max_lifetime_ms=-1))],
+        39: [("a token", lambda version: RenewDelegationTokenRequest(hmac=b"h", renew_period_ms=-1))],
+        40: [("a token", lambda version: ExpireDelegationTokenRequest(hmac=b"h", expiry_time_period_ms=-1))],
+        41: [("tokens", lambda version: described(owners=None)), ("no tokens", lambda version: described(owners=[]))],
+    }
 
 
 def alter_passwords() -> list[Named]:

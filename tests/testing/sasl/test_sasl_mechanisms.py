@@ -122,7 +122,7 @@ def test_scram_refuses_first_messages_that_are_wrong(first: bytes) -> None:
         scram("sha256").evaluate(first)
 
 
-@pytest.mark.parametrize("first", [b"n,,n=alice,r=abc,tokenauth=true", b"n,,m=1,n=alice,r=a", b"n,a=alice,n=alice,r=a"])
+@pytest.mark.parametrize("first", [b"n,,n=alice,r=abc,other=true", b"n,,m=1,n=alice,r=a", b"n,a=alice,n=alice,r=a"])
 def test_scram_takes_extensions_and_the_own_authorization_id(first: bytes) -> None:
     assert scram("sha256").evaluate(first).startswith(b"r=a")
 

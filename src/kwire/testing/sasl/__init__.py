@@ -8,11 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from kwire.testing.sasl.exchange import Exchange
 from kwire.testing.sasl.oauthbearer import OAuthBearerExchange
 from kwire.testing.sasl.plain import PlainExchange
-from kwire.testing.sasl.scram import MIN_ITERATIONS, ScramCredentials, ScramExchange
+from kwire.testing.sasl.scram import MIN_ITERATIONS, ScramCredentials, ScramExchange, TokenLogin
 
 __all__ = ["MECHANISMS", "Accounts"]
 
@@ -27,6 +28,12 @@ MECHANISMS = {
 _HASHES = {"SCRAM-SHA-512": "sha512", "SCRAM-SHA-256": "sha256"}
 
 
+class TokenLogins(Protocol):
+    """The delegation tokens of a cluster, as logins ask for them."""
+
+    def login(self, token_id: str, hash_name: str) -> TokenLogin | None: ...
+
+
 @dataclass
 class Accounts:
     """The users and mechanisms of a broker. `users` are passwords by name, `clock` is the time of day in seconds."""
@@ -36,6 +43,7 @@ class Accounts:
     iterations: int = MIN_ITERATIONS
     max_reauth_ms: int = 0
     clock: Callable[[], float] = time.time
+    tokens: TokenLogins | None = None
     _scram: dict[tuple[str, str], ScramCredentials] = field(default_factory=dict, repr=False)
     _removed: set[tuple[str, str]] = field(default_factory=set, repr=False)
 
@@ -45,7 +53,12 @@ class Accounts:
             return PlainExchange(self.users)
         if mechanism == "OAUTHBEARER":
             return OAuthBearerExchange(self.clock)
-        return ScramExchange(_HASHES[mechanism], lambda user: self._scram_credentials(mechanism, user))
+        hash_name, tokens = _HASHES[mechanism], self.tokens
+        return ScramExchange(
+            hash_name,
+            lambda user: self._scram_credentials(mechanism, user),
+            find_token=lambda token_id: None if tokens is None else tokens.login(token_id, hash_name),
+        )
 
     def scram_iterations(self) -> dict[tuple[str, str], int]:
         """The iterations by (mechanism, user), of those who may log in by SCRAM."""

@@ -15,10 +15,14 @@ class MalformedError(Exception):
 
 class Exchange(Protocol):
     """One login. `principal` is the user's name once it is complete, None before; `expires` the time of day in seconds
-    from which on the credentials are of no use, None if there is none."""
+    from which on the credentials are of no use, None if there is none; `by_token` whether they were a delegation
+    token's."""
 
     @property
     def principal(self) -> str | None: ...
+
+    @property
+    def by_token(self) -> bool: ...
 
     @property
     def expires(self) -> float | None: ...

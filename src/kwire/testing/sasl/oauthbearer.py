@@ -32,6 +32,8 @@ _BEARER = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_~+/.A-Za-z0-9]+=*)", re.ASC
 class OAuthBearerExchange:
     """One token, or a refused one and the client's confirmation. `clock` is the time of day in seconds."""
 
+    by_token = False
+
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._refused = False

@@ -17,6 +17,7 @@ class PlainExchange:
     """One token, and it is done."""
 
     expires = None
+    by_token = False
 
     def __init__(self, users: Mapping[str, str]) -> None:
         self._users = users

@@ -6,7 +6,8 @@
     server final   v=signature
 
 Salt, binding, proof and signature in base64; "," and "=" in names are =2C and =3D. The value of the channel binding is
-covered by the proof and not looked at otherwise; extensions are ignored.
+covered by the proof and not looked at otherwise; extensions are ignored, but for tokenauth=true: user and password are
+then a delegation token's id and HMAC (KIP-48).
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _NONCE = r"[\x21-\x2b\x2d-\x7e]+"
 _EXTENSIONS = rf"(?:,[A-Za-z]+={_VALUE})*"
 _BASE64 = r"[A-Za-z0-9+/]*={0,2}"
 _FIRST = re.compile(
-    rf"n,(?:a=(?P<authorization>{_NAME}))?,(?P<bare>(?:m={_VALUE},)?n=(?P<user>{_NAME}),r=(?P<nonce>{_NONCE}){_EXTENSIONS})"
+    rf"n,(?:a=(?P<authorization>{_NAME}))?,(?P<bare>(?:m={_VALUE},)?n=(?P<user>{_NAME}),r=(?P<nonce>{_NONCE})"
+    rf"(?P<extensions>{_EXTENSIONS}))"
 )
 _FINAL = re.compile(rf"(?P<unproven>c={_BASE64},r=(?P<nonce>{_NONCE}){_EXTENSIONS}),p=(?P<proof>{_BASE64})")
 
@@ -64,21 +66,31 @@ class ScramCredentials:
         return cls(salt, iterations, hashlib.new(hash_name, client_key).digest(), server_key)
 
 
-class ScramExchange:
-    """Two tokens; `find` returns the credentials of a user, None for one that is not known. `new_nonce` is the server's
-    part of the nonce."""
+TokenLogin = tuple[str, ScramCredentials, float]
+"""The user that a delegation token stands for, what proves it, and the time of day in seconds when it expires."""
 
-    expires = None
+
+class ScramExchange:
+    """Two tokens; `find` returns the credentials of a user, None for one that is not known, and `find_token` those of a
+    delegation token. `new_nonce` is the server's part of the nonce."""
 
     def __init__(
-        self, hash_name: str, find: Callable[[str], ScramCredentials | None], new_nonce: Callable[[], str] = _new_nonce
+        self,
+        hash_name: str,
+        find: Callable[[str], ScramCredentials | None],
+        new_nonce: Callable[[], str] = _new_nonce,
+        find_token: Callable[[str], TokenLogin | None] = lambda token_id: None,
     ) -> None:
         self._hash_name = hash_name
         self._find = find
         self._new_nonce = new_nonce
+        self._find_token = find_token
         self._credentials: ScramCredentials | None = None
         self._user = self._nonce = self._spoken = ""
+        self._owner = ""
         self.principal: str | None = None
+        self.expires: float | None = None
+        self.by_token = False
 
     def evaluate(self, token: bytes) -> bytes:
         text = token.decode("utf-8", "replace")
@@ -90,7 +102,7 @@ class ScramExchange:
         if message is None:
             raise MalformedError("not a client's first SCRAM message")
         self._user = _unescaped(message["user"])
-        credentials = self._find(self._user)
+        credentials = self._credentials_of(self._user, message["extensions"].split(","))
         if credentials is None:
             raise MalformedError(f"there is no user {self._user!r}")
         if message["authorization"] and _unescaped(message["authorization"]) != self._user:
@@ -101,6 +113,17 @@ class ScramExchange:
         self._spoken = f"{message['bare']},{answer}"
         return answer
 
+    def _credentials_of(self, user: str, extensions: list[str]) -> ScramCredentials | None:
+        self._owner = user
+        self.by_token = "tokenauth=true" in extensions
+        if not self.by_token:
+            return self._find(user)
+        found = self._find_token(user)
+        if found is None:
+            return None
+        self._owner, credentials, self.expires = found
+        return credentials
+
     def _final(self, text: str, credentials: ScramCredentials) -> str:
         message = _FINAL.fullmatch(text)
         if message is None:
@@ -110,7 +133,7 @@ class ScramExchange:
         spoken = f"{self._spoken},{message['unproven']}".encode()
         if not self._proves(_decoded(message["proof"]), spoken, credentials):
             raise MalformedError(f"wrong password of user {self._user!r}")
-        self.principal = self._user
+        self.principal = self._owner
         return f"v={_base64(hmac.digest(credentials.server_key, spoken, self._hash_name))}"
 
     def _proves(self, proof: bytes, spoken: bytes, credentials: ScramCredentials) -> bool:

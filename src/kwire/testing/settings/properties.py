@@ -7,7 +7,7 @@ and `default_replication_factor` (3, or as many nodes as live).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from kwire.errors import ConfigError
@@ -59,6 +59,10 @@ class BrokerProperties:
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = 10_000
     transaction_two_phase_commit_enable: bool = False
     unstable_api_versions_enable: bool = False
+
+    delegation_token_secret_key: str = field(default="", repr=False)
+    delegation_token_max_lifetime_ms: int = 604_800_000
+    delegation_token_expiry_time_ms: int = 86_400_000
 
     @property
     def selects_replicas_by_rack(self) -> bool:
