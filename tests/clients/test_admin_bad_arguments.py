@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwire import Admin, protocol
+from kwire import Admin, errors, protocol
 from kwire.admin import AclFilter
 from kwire.engine.admin.group_offsets import ListGroupOffsets
 from kwire.engine.common.addresses import TopicPartition
@@ -143,3 +143,17 @@ def test_configs_of_new_topics_are_written_as_brokers_take_them(admin: Admin) ->
 def test_configs_of_new_topics_of_other_types_are_refused(admin: Admin, value: Any) -> None:
     with pytest.raises(ConfigError, match=r"topic 'x': configs: retention\.ms: expected a str"):
         admin.create_topics({"x": {"configs": {"retention.ms": value}}})
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, "1_000", "\u0661", "1e3", "9" * 400])
+def test_the_embedded_broker_refuses_numbers_that_java_cannot_hold(admin: Admin, value: Any) -> None:
+    with pytest.raises(errors.broker.InvalidConfigError, match="retention"):
+        admin.incremental_alter_configs({("topic", "t"): {"retention.ms": value}})
+    with pytest.raises(errors.broker.InvalidConfigError, match="retention"):
+        admin.create_topics({"x": {"num_partitions": 1, "configs": {"retention.ms": value}}})
+
+
+def test_the_embedded_broker_refuses_topics_whose_names_only_differ_in_a_dot(admin: Admin) -> None:
+    admin.create_topics({"a.b": 1})
+    with pytest.raises(errors.broker.InvalidTopicError, match="collides"):
+        admin.create_topics({"a_b": 1})

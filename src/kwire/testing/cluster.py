@@ -147,6 +147,10 @@ class ClusterState:
         check_topic_name(name)
         if name in self.topics:
             raise codes.TOPIC_ALREADY_EXISTS(f"topic {name!r} exists already")
+        plain = name.replace(".", "_")
+        alike = next((other for other in self.topics if other.replace(".", "_") == plain), None)
+        if alike is not None:  # metrics of both would have one name
+            raise codes.INVALID_TOPIC_EXCEPTION(f"topic {name!r} collides with existing topic {alike!r}")
         _check_partition_count(partitions)
         factor = self.default_replication_factor if replication_factor == -1 else replication_factor
         if assignment is None:

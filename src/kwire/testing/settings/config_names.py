@@ -5,6 +5,7 @@ Seen on releases 4.4.0 and 3.9.2; since when a topic's config exists is told by 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -125,11 +126,10 @@ _ALLOWED = {
 }
 _PARSERS: dict[int, Callable[[str], object]] = {
     BOOLEAN: {"true": True, "false": False}.__getitem__,
-    INT: int,
-    LONG: int,
     DOUBLE: float,
-    SHORT: int,
 }
+_BITS = {SHORT: 16, INT: 32, LONG: 64}
+_WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
 
 
 def topic_configs(release: tuple[int, ...]) -> dict[str, Config]:
@@ -171,11 +171,22 @@ def is_valid(config: Config, value: str) -> bool:
     allowed = _ALLOWED.get(config)
     if allowed is not None:
         return {each for each in value.split(",") if each} <= allowed if config.type == LIST else value in allowed
+    if config.type in _BITS:
+        return _is_in_range(config, value.strip())
     parse = _PARSERS.get(config.type)
     if parse is None:
         return True
     try:
-        parsed = parse(value.lower())
+        parse(value.strip().lower())
     except (KeyError, ValueError):
         return False
-    return config.minimum is None or not isinstance(parsed, int) or parsed >= config.minimum
+    return True
+
+
+def _is_in_range(config: Config, text: str) -> bool:
+    """Whether a text is a number that Java's type of it can hold."""
+    if _WHOLE.fullmatch(text) is None:
+        return False
+    limit: int = 1 << (_BITS[config.type] - 1)
+    least = -limit if config.minimum is None else config.minimum
+    return least <= int(text) < limit
