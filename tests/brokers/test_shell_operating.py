@@ -18,7 +18,7 @@ from kwire import Producer
 from tests.brokers import Cluster, find_release
 from tests.brokers.maven import resolve_release
 from tests.brokers.test_admin_access import wait_for
-from tests.testing import java_tools
+from tests.testing.peers import java_tools
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(400)]
 
