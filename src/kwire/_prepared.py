@@ -39,7 +39,7 @@ def begin_as(producer: TransactionCalls, transactional_id: str, timeout: Timeout
 
     The producer is new, or its last transaction was detached.
     """
-    transactions = producer._transactions
+    transactions = producer._transactional()
     start = partial(transactions.manager.initialise, transactional_id=transactional_id)
     producer._door.run(transactions.result_of(start, timeout))
     producer.begin_transaction()
@@ -50,14 +50,14 @@ def detach(producer: TransactionCalls, timeout: Timeout = None) -> PreparedTrans
 
     Raises as `commit_transaction` does when a record cannot be delivered.
     """
-    transactions = producer._transactions
+    transactions = producer._transactional()
     found: PreparedTransaction | None = producer._door.run(transactions.result_of(transactions.manager.detach, timeout))
     return found
 
 
 def version(producer: TransactionCalls) -> int:
     """V1 or V2: how transactions are ended at its cluster."""
-    return V2 if producer._transactions.manager.is_v2 else V1
+    return V2 if producer._transactional().manager.is_v2 else V1
 
 
 def end(

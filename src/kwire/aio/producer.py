@@ -30,7 +30,6 @@ from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.settings.config import configured_by, keywords
 from kwire.errors import KafkaError
 from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ClosedBecauseOf
-from kwire.fronts.transactions import check_open
 
 if TYPE_CHECKING:
     from kwire._codec import Accumulator
@@ -89,7 +88,7 @@ class Producer(LoopProducerBase, TransactionCalls):
         and `drain` stops no other task.
         """
         accumulator, driver = self._accumulator, self._driver
-        check_open(accumulator)
+        accumulator.check_open()
         wanted, self._hooks.wanted = self._hooks.wanted, 0
         if monotonic() - driver.turned_at > LONG_TURN_S:
             await driver.turn()

@@ -39,11 +39,11 @@ class TransactionCalls(ProducerFront, Client[ProducerSettings]):
 
         With keep_prepared (KIP-939) a prepared transaction is not aborted, and returned as `prepare_transaction` did.
         """
-        return await self._door.run(self._transactions.initialise(keep_prepared, timeout))
+        return await self._door.run(self._transactional().initialise(keep_prepared, timeout))
 
     async def begin_transaction(self) -> None:
         """Begins a transaction: every record that is sent until its end belongs to it."""
-        await self._door.run(self._transactions.begin())
+        await self._door.run(self._transactional().begin())
 
     async def send_offsets_to_transaction(
         self, offsets: Committable[AnyPartition], group_metadata: GroupMetadata, timeout: Timeout = None
@@ -56,18 +56,18 @@ class TransactionCalls(ProducerFront, Client[ProducerSettings]):
         where the consumer knew it, else the coordinator's error. ConfigError for metadata that names no member, unless
         it is that of a consumer that has called `assign()`.
         """
-        await self._door.run(self._transactions.send_offsets(offsets, group_metadata, timeout))
+        await self._door.run(self._transactional().send_offsets(offsets, group_metadata, timeout))
 
     async def commit_transaction(self, timeout: Timeout = None) -> None:
         """Delivers every record and commits. Raises TransactionError when one cannot be delivered: abort then.
 
         ProducerFencedError: another producer has taken over; this one can no longer be used.
         """
-        await self._door.run(self._transactions.commit(timeout))
+        await self._door.run(self._transactional().commit(timeout))
 
     async def abort_transaction(self, timeout: Timeout = None) -> None:
         """Aborts: read_committed consumers skip what was sent; what was not fails with TransactionAbortedError."""
-        await self._door.run(self._transactions.abort(timeout))
+        await self._door.run(self._transactional().abort(timeout))
 
     async def prepare_transaction(self, timeout: Timeout = None) -> str:
         """Delivers every record, so that the transaction can be committed whatever happens to this producer (KIP-939).
@@ -75,11 +75,11 @@ class TransactionCalls(ProducerFront, Client[ProducerSettings]):
         Returns its state for `complete_transaction`, to be stored where the other system's commit is decided. Needs
         transaction_two_phase_commit_enable.
         """
-        return await self._door.run(self._transactions.prepare(timeout))
+        return await self._door.run(self._transactional().prepare(timeout))
 
     async def complete_transaction(self, prepared: str, timeout: Timeout = None) -> bool:
         """Commits the prepared transaction if `prepared` is its state, else aborts it; returns whether it committed."""
-        return await self._door.run(self._transactions.complete(prepared, timeout))
+        return await self._door.run(self._transactional().complete(prepared, timeout))
 
 
 class Transaction:
@@ -89,10 +89,10 @@ class Transaction:
         self._producer = producer
 
     async def __aenter__(self) -> Transaction:
-        await self._producer._door.run(self._producer._transactions.enter())
+        await self._producer._door.run(self._producer._transactional().enter())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._producer._door.run(self._producer._transactions.leave(error))
+        await self._producer._door.run(self._producer._transactional().leave(error))

@@ -59,6 +59,10 @@ class ClientDoor(Generic[DriverType]):
         if not self.driver.closed:
             self.driver.call(work)
 
+    def check_may_block(self) -> None:
+        """Raises where a wait would wait for itself."""
+        self.driver.check_may_block()
+
     def do(self, work: Callable[[float], T]) -> T:
         """Does work(now) with the core to itself, as the one caller.
 

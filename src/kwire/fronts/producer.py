@@ -19,13 +19,13 @@ from kwire.engine.calls.arguments import seconds
 from kwire.engine.producer.flushing import flush
 from kwire.engine.producer.sender import Sender
 from kwire.engine.settings.clients import ProducerSettings
-from kwire.errors import KafkaError
+from kwire.errors import ConfigError, KafkaError
 from kwire.fronts.front import Front
-from kwire.fronts.transactions import Transactions, check_open
 
 if TYPE_CHECKING:
     from kwire.engine.common.waits import Wait
     from kwire.engine.settings.options import Timeout
+    from kwire.engine.transactions.waits import Transactions
 
 UNASSIGNED_SHARE = 0.02
 """Of max_block_ms: by so much a record without a known partition may fail early, with others of its batch."""
@@ -61,7 +61,15 @@ class ProducerFront(Front[ProducerSettings]):
             self._accumulator,
             on_warning=lambda text: after_step.append(partial(_log.warning, "%s", text)),
         )
-        self._transactions = Transactions(self._door.driver, self._sender, self._accumulator, settings)
+
+    def _transactional(self) -> Transactions:
+        """Its calls about transactions; ConfigError without a transactional_id."""
+        manager = self._sender.transactions
+        if manager is None:
+            raise ConfigError("this producer has no transactional_id: give it one to use transactions")
+        from kwire.engine.transactions.waits import Transactions  # late: most producers have none
+
+        return Transactions(self._door, manager, self._accumulator, self.settings)
 
     @override
     def __repr__(self) -> str:
@@ -79,7 +87,7 @@ class ProducerFront(Front[ProducerSettings]):
 
     def _flushing(self, timeout: Timeout) -> Wait[None]:
         patience = seconds(timeout)
-        check_open(self._accumulator)
+        self._accumulator.check_open()
         return flush(self._door.driver, self._sender.flush, patience)
 
     def _undelivered(self) -> int:

@@ -76,11 +76,8 @@ cdef class Accumulator:
         held                                 list of blocked partitions with something to send, as `route_ready` met them
     """
 
-    cdef readonly int64_t batch_size
-    cdef readonly int64_t buffer_memory
-    cdef readonly int64_t max_request_size
-    cdef readonly double linger
-    cdef readonly double max_unassigned_age
+    cdef readonly int64_t batch_size, buffer_memory, max_request_size
+    cdef readonly double linger, max_unassigned_age
     cdef readonly object after_step
     cdef public object wait_for_room
     cdef public object wait_for
@@ -155,6 +152,11 @@ cdef class Accumulator:
     @closed.setter
     def closed(self, why):
         self.why_closed = self.barred = why
+
+    def check_open(self):
+        """Raises what send() would for ever, once there is something."""
+        if self.why_closed is not None:
+            raise _errors.ClientClosedError(self.why_closed)
 
     def bar(self, refusal):
         """From now on send() raises what `refusal()` returns; with None it takes records, unless it is closed."""

@@ -81,6 +81,9 @@ class Door(Protocol):
     def clean_up(self, work: Callable[[float], object]) -> None:
         """Does work(now) with the core to itself, unless the client is closed: for what a wait that was cut leaves."""
 
+    def check_may_block(self) -> None:
+        """Raises where a wait would wait for itself."""
+
     def check_may_tell(self) -> None:
         """Raises inside a listener: a wait there that calls one would wait for itself."""
 

@@ -1,7 +1,7 @@
-"""The calls of a transactional producer, as waits.
+"""What a transactional producer waits for: each of its calls.
 
-Layer 5, below the clients: the logic is in `kwire.engine.transactions`. A wait that ran out of time, or was cut, is
-over; what it waited for goes on, and the same call waits for it again.
+Layer 3, no I/O: generators of `kwire.engine.common.waits`. A wait that ran out of time, or was cut, is over; what it
+waited for goes on, and the same call waits for it again.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.calls.arguments import seconds
 from kwire.engine.common.waits import Until
 from kwire.errors import (
-    ClientClosedError,
-    ConfigError,
     KafkaError,
     KafkaTimeoutError,
     TransactionError,
@@ -23,8 +21,7 @@ from kwire.errors import (
 
 if TYPE_CHECKING:
     from kwire._codec import Accumulator
-    from kwire.engine.common.waits import Driver, Wait
-    from kwire.engine.producer.sender import Sender
+    from kwire.engine.common.waits import Door, Wait
     from kwire.engine.settings.clients import ProducerSettings
     from kwire.engine.settings.options import Timeout
     from kwire.engine.transactions.manager import TransactionManager
@@ -36,19 +33,13 @@ if TYPE_CHECKING:
 class Transactions:
     """Of one producer."""
 
-    def __init__(self, driver: Driver, sender: Sender, accumulator: Accumulator, settings: ProducerSettings) -> None:
-        self._driver = driver
-        self._sender = sender
+    def __init__(
+        self, door: Door, manager: TransactionManager, accumulator: Accumulator, settings: ProducerSettings
+    ) -> None:
+        self.manager = manager
+        self._door = door
         self._accumulator = accumulator
         self._settings = settings
-
-    @property
-    def manager(self) -> TransactionManager:
-        """ConfigError without a transactional_id."""
-        manager = self._sender.transactions
-        if manager is None:
-            raise ConfigError("this producer has no transactional_id: give it one to use transactions")
-        return manager
 
     def initialise(self, keep_prepared: bool, timeout: Timeout) -> Wait[str | None]:
         """Aborts what is open under the transactional id, and fences others; returns a transaction that is kept."""
@@ -57,9 +48,8 @@ class Transactions:
 
     def begin(self) -> Wait[None]:
         """Begins one."""
-        manager = self.manager
-        check_open(self._accumulator)
-        self._driver.call(manager.begin)
+        self._accumulator.check_open()
+        self._door.call(self.manager.begin)
         yield from ()
 
     def send_offsets(self, offsets: object, group: object, timeout: Timeout) -> Wait[None]:
@@ -96,11 +86,11 @@ class Transactions:
         """The result of what `start(now)` begins; raises its error. The default is max_block_ms, as with Java's."""
         given, manager = seconds(timeout), self.manager
         patience = self._settings.max_block_ms / 1000 if given is None else given
-        check_open(self._accumulator)
-        self._driver.check_may_block()
-        outcome = self._driver.call(start)
+        self._accumulator.check_open()
+        self._door.check_may_block()
+        outcome = self._door.call(start)
         if not (yield Until(lambda: outcome.done or manager.is_closed, patience)) and not outcome.done:
-            raise self._driver.call(lambda now: self._undecided(outcome, patience))
+            raise self._door.call(lambda now: self._undecided(outcome, patience))
         return outcome.value()
 
     def _undecided(self, outcome: Outcome, patience: float) -> KafkaTimeoutError:
@@ -140,12 +130,6 @@ class Transactions:
             instead = _after_failed_abort(error, failure)
             if instead is not None:
                 raise instead from error
-
-
-def check_open(accumulator: Accumulator) -> None:
-    """Raises once the producer is closed."""
-    if accumulator.closed is not None:
-        raise ClientClosedError(accumulator.closed)
 
 
 def text_of(prepared: tuple[int, int] | None) -> str | None:
