@@ -10,7 +10,7 @@ from threading import TIMEOUT_MAX, RLock, get_ident
 
 from kwire._typing import Any, TypeVar, override
 from kwire.drivers.reactor import Reactor
-from kwire.engine.common.waits import Tell, Turn, Until, Wait
+from kwire.engine.common.waits import Tell, Turn, Unfinished, Until, Wait
 from kwire.errors import ClientClosedError
 from kwire.fronts.door import ClientDoor
 
@@ -46,10 +46,10 @@ class ThreadDoor(ClientDoor[Reactor]):
                 self.used = True
             while True:
                 step = wait.send(came)
-                if isinstance(step, Turn):
-                    came = reactor.turn(step.done)
-                elif isinstance(step, Until):
+                if isinstance(step, Until):
                     came = reactor.wait(step.done, step.seconds)
+                elif isinstance(step, Turn):
+                    came = reactor.turn(step.done)
                 else:
                     came = self._tell(step)
         except StopIteration as end:
@@ -83,6 +83,10 @@ class ThreadDoor(ClientDoor[Reactor]):
         self.run(wait)
 
     @override
+    def go_on(self, task: Unfinished) -> None:
+        """Nothing goes on without a thread that waits for it: `close` closes at once."""
+
+    @override
     def drop(self) -> None:
         self.driver.close()
 
@@ -95,7 +99,7 @@ class ThreadDoor(ClientDoor[Reactor]):
         beside: Callable[[], None] | None = None,
     ) -> None:
         """Runs the farewell, if there is one and the client is open, then closes all connections. From any thread;
-        idempotent: a second one waits for the first, until then.
+        idempotent: a second one waits for the first, until then, or, where many may call, says farewell beside it.
 
         A listener, a callback or a signal handler of the thread that closes does not wait for itself.
         """
@@ -103,7 +107,7 @@ class ThreadDoor(ClientDoor[Reactor]):
         if farewell is None or not reactor.owned_by_process:
             reactor.close()
             return
-        has_turn = self._closer.acquire(timeout=min(max(until - self.now(), 0.0), TIMEOUT_MAX))
+        has_turn = self.one_caller and self._closer.acquire(timeout=min(max(until - self.now(), 0.0), TIMEOUT_MAX))
         try:
             if not reactor.closed:
                 self.run(farewell, alone=alone, beside=beside)

@@ -11,10 +11,11 @@ import sys
 import time
 import weakref
 from collections.abc import Mapping
-from functools import partial
+from math import inf
 from types import TracebackType
 
 from kwire._codec import Accumulator, Delivery, ProducerBase, ProducerHooks, RecordMetadata
+from kwire._door import ThreadDoor
 from kwire._transactions import TransactionCalls
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, override
 from kwire.drivers.reactor import Reactor
@@ -22,12 +23,13 @@ from kwire.drivers.threads import begin_thread
 from kwire.engine.calls.arguments import seconds
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
-from kwire.engine.producer.flushing import finished
-from kwire.engine.producer.sender import Sender
+from kwire.engine.producer.flushing import failures
+from kwire.engine.producer.sender import CLOSED, Sender
+from kwire.engine.producer.waits import close
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.settings.config import configured_by, keywords
 from kwire.errors import KafkaError
-from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ClosedBecauseOf
+from kwire.fronts.producer import ClosedBecauseOf
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -92,21 +94,11 @@ class Producer(ProducerBase, TransactionCalls):
     def close(self, timeout: Timeout = None) -> None:
         """Flushes, then closes all connections; records not delivered within `timeout` seconds fail.
 
-        Raises what `flush` raises, after closing. Calling it again only finishes a close that was interrupted.
+        Raises what `flush` raises, after closing. Idempotent: a second one waits for the first, and finishes one that
+        was interrupted.
         """
-        patience = seconds(timeout)
-        if self._reactor.closed:
-            self._reactor.close()
-            _live.pop(id(self), None)
-            return
-        self._reactor.check_may_block()
-        try:
-            self._door.run(finished(self._reactor, partial(self._sender.close, CLOSED), patience))
-        finally:
-            error = _end(self._sender, self._reactor, CLOSED_TOO_EARLY)
-            _live.pop(id(self), None)
-        if error is not None:
-            raise error
+        until = self._end_by(timeout)
+        self._door.close(self._farewell(until), until)
 
     @override
     def __exit__(
@@ -118,10 +110,12 @@ class Producer(ProducerBase, TransactionCalls):
     @override
     def __del__(self) -> None:
         reactor = getattr(self, "_reactor", None)
-        if self._accumulator is None or reactor is None or reactor.closed or not reactor.owned_by_process:
+        if self._accumulator is None or reactor is None:
             return
         _live.pop(id(self), None)
-        dropped = _Dropped(repr(self), self._sender, reactor)
+        if reactor.closed or not reactor.owned_by_process:
+            return
+        dropped = _Dropped(repr(self), self._sender, self._door)
         count = self._undelivered()
         try:
             if count:
@@ -138,31 +132,29 @@ class _Dropped(NamedTuple):
 
     name: str
     sender: Sender
-    reactor: Reactor
+    door: ThreadDoor
 
-    def deliver(self, timeout: float | None = None) -> None:
+    def deliver(self, until: float = inf) -> None:
         """Delivers what it was given, and closes; says on stderr and by a warning what could not be delivered."""
         error: KafkaError | None = None
         try:
-            closing = self.reactor.call(partial(self.sender.close, CLOSED))
-            self.reactor.wait(closing.is_done, timeout)
+            self.door.close(close(self.door, self.sender, until, _TOO_LATE), until)
+        except KafkaError as failure:
+            error = failure
         finally:
-            error = _end(self.sender, self.reactor, _TOO_LATE)
             _dropped.pop(id(self), None)
+            error = error or self.door.conclude(self._failures)
             if error is not None:
                 self._tell(f"{self.name} was not closed; {error}; call flush() or close()")
+
+    def _failures(self, now: float) -> KafkaError | None:
+        """What a delivery that was cut has left."""
+        return failures(self.sender._accumulator)
 
     def _tell(self, text: str) -> None:
         if sys.stderr is not None:
             print(f"kwire: {text}", file=sys.stderr, flush=True)
         _warn(text, None)
-
-
-def _end(sender: Sender, reactor: Reactor, why: str) -> KafkaError | None:
-    """Fails what is not delivered, and closes; returns the error to raise."""
-    error: KafkaError | None = reactor.call(lambda now: sender.close(CLOSED, now).finish(why))
-    reactor.close()
-    return error
 
 
 def _warn(text: str, source: object) -> None:
@@ -174,15 +166,6 @@ def _warn(text: str, source: object) -> None:
 def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_block: float) -> None:
     """Sets the accumulator's hooks; nothing here may refer to the Producer itself."""
 
-    def wait_for_room(size: int, since: float) -> None:
-        def room() -> bool:
-            return accumulator.used + size <= accumulator.buffer_memory or accumulator.closed is not None
-
-        reactor.call(sender.flush)
-        left = max(since + max_block - time.monotonic(), 0.0)
-        if not reactor.wait(room, left) and not room():
-            raise reactor.call(lambda now: sender.no_room(max_block))
-
     def future_for(delivery: Delivery) -> Future[None]:
         from asyncio import get_running_loop
 
@@ -190,10 +173,9 @@ def _connect(accumulator: Accumulator, sender: Sender, reactor: Reactor, max_blo
         hooks.expedite(delivery)
         return future
 
-    accumulator.wait_for_room = wait_for_room
     accumulator.future_for = future_for
     accumulator.settle_future = _settle_from_a_thread
-    hooks = ProducerHooks(reactor, sender, accumulator, seconds)
+    hooks = ProducerHooks(reactor, sender, accumulator, seconds, max_block)
 
 
 def _settle_from_a_thread(future: Future[None]) -> None:
@@ -213,16 +195,16 @@ def _at_exit() -> None:
     """Delivers what producers still have, all of them together within EXIT_TIMEOUT_S."""
     until = time.monotonic() + EXIT_TIMEOUT_S
     left = [
-        _Dropped(repr(producer), producer._sender, producer._reactor)
+        _Dropped(repr(producer), producer._sender, producer._door)
         for producer in _open_producers()
         if producer._accumulator.pending or producer._reactor.has_resources
     ]
     left += list(_dropped.values())
     for one in left:
-        one.reactor.call(one.sender.flush)
+        one.door.conclude(one.sender.flush)
     for one in left:
         try:
-            one.deliver(max(until - time.monotonic(), 0.0))
+            one.deliver(until)
         except KeyboardInterrupt:
             until = 0.0
 

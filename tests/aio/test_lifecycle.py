@@ -118,6 +118,38 @@ def test_a_loop_that_ends_under_a_client_is_warned_of(kind: str, loop: str, brok
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_loop_that_ends_after_a_close_was_cancelled_is_warned_of(loop: str) -> None:
+    code = f"""
+        import asyncio
+        from tests.aio.conftest import LOOPS
+        from kwire import aio
+
+        async def main():
+            producer = aio.Producer("127.0.0.1:1")
+            producer.send_many("t", [b"a", b"b"])
+            closing = asyncio.ensure_future(producer.close())
+            await asyncio.sleep(0.01)
+            closing.cancel()
+            await asyncio.wait([closing])
+            assert not producer._driver.closed
+
+        with asyncio.Runner(loop_factory=LOOPS[{loop!r}]) as runner:
+            runner.run(main())
+        print("ended")
+    """
+    ran = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", textwrap.dedent(code)],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.stdout == "ended\n"
+    assert "the event loop of a producer ended with 2 records undelivered, as its close() was cancelled" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
 @pytest.mark.parametrize("kind", CLIENTS)
 def test_a_client_that_is_dropped_warns_and_closes_its_connections(
     kind: Callable[..., Any], run: Run, broker: Broker

@@ -10,7 +10,7 @@ from itertools import count
 from math import inf
 from typing import Any
 
-from kwire.engine.common.waits import Step, Tell, Turn, Until, Wait
+from kwire.engine.common.waits import Step, Tell, Turn, Unfinished, Until, Wait
 from kwire.errors import ClientClosedError
 from tests.engine.world import World
 
@@ -20,12 +20,13 @@ class Cut(BaseException):
 
 
 class WorldDoor:
-    """The door of a client in a world. `steps` are those that waits have taken."""
+    """The door of a client in a world. `steps` are those that waits have taken, `going_on` what cut ones have left."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.closed = False
         self.steps: list[Step] = []
+        self.going_on: list[Unfinished] = []
         self._inside = False
 
     def now(self) -> float:
@@ -44,6 +45,12 @@ class WorldDoor:
     def clean_up(self, work: Callable[[float], object]) -> None:
         if not self.closed:
             self.call(work)
+
+    def conclude(self, work: Callable[[float], Any]) -> Any:
+        return work(self.world.now)
+
+    def go_on(self, task: Unfinished) -> None:
+        self.going_on.append(task)
 
     def check_may_tell(self) -> None:
         assert not self._inside

@@ -6,14 +6,17 @@ Layer 5: knows the loop driver, no client.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import atexit
+import os
+import warnings
+from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from functools import partial
 from inspect import isawaitable
 
 from kwire._typing import Any, TypeVar, override
 from kwire.drivers.loop import LoopDriver
-from kwire.engine.common.waits import Step, Tell, Turn, Until, Wait
+from kwire.engine.common.waits import Step, Tell, Turn, Unfinished, Until, Wait
 from kwire.errors import ClientClosedError
 from kwire.fronts.door import ClientDoor
 
@@ -21,6 +24,10 @@ T = TypeVar("T")
 
 LONG_TURN_S = 0.001
 """Seconds after which a wait lets the loop turn once, though what it wants is at hand."""
+
+_unfinished: dict[LoopDriver, tuple[str, Unfinished]] = {}
+"""Of clients whose close() was cancelled, by kind: they close by themselves, if their event loop goes on for long
+enough."""
 
 _told_in: ContextVar[frozenset[object]] = ContextVar("_told_in", default=frozenset())
 """The calls of functions that a task runs in: those of the tasks that began it, too."""
@@ -33,10 +40,11 @@ class LoopDoor(ClientDoor[LoopDriver]):
 
     def __init__(self, driver: LoopDriver, kind: str, *, one_caller: bool) -> None:
         super().__init__(driver, kind, one_caller=one_caller)
-        self._turned_at = 0.0
         self._begun: asyncio.Future[None] | None = None
         self._closing: asyncio.Future[None] | None = None
         """Done when the task that closes the client has done so."""
+        self._goes_on = False
+        """The farewell was cut, and what it waited for closes the client."""
 
     async def run(self, wait: Wait[T], *, alone: bool = True, beside: Callable[[], T] | None = None) -> T:
         """The result of the wait. While another caller is inside: what `beside` does, or else an error; with
@@ -80,11 +88,11 @@ class LoopDoor(ClientDoor[LoopDriver]):
         if not step.done():
             await asyncio.sleep(0)
             await asyncio.sleep(0)  # what the first finds to be read is read before the second is over
-        elif self.now() - self._turned_at > LONG_TURN_S:
+        elif self.now() - self.driver.turned_at > LONG_TURN_S:
             await asyncio.sleep(0)
         else:
             return True
-        self._turned_at = self.now()
+        self.driver.turned_at = self.now()
         return step.done()
 
     async def _tell(self, step: Tell) -> Exception | None:
@@ -154,6 +162,13 @@ class LoopDoor(ClientDoor[LoopDriver]):
     # -- the end ----------------------------------------------------------------------------------------------------
 
     @override
+    def go_on(self, task: Unfinished) -> None:
+        _close_lost(driver for driver in _unfinished if driver.loop is None or driver.loop.is_closed())
+        _unfinished[self.driver] = self._kind, task
+        self._goes_on = True
+        self.driver.when(task.is_done, partial(_close, self.driver))
+
+    @override
     def drop(self) -> None:
         self.driver.run_on_loop(self.driver.close)
 
@@ -185,6 +200,7 @@ class LoopDoor(ClientDoor[LoopDriver]):
                 mine.set_result(None)
 
     async def _bid(self, farewell: Wait[None], until: float, alone: bool, beside: Callable[[], None] | None) -> None:
+        self._goes_on = False
         try:
             if not self.driver.closed:
                 await self._wait_for(self._begun, until)
@@ -193,12 +209,32 @@ class LoopDoor(ClientDoor[LoopDriver]):
             if not self.driver.closed:
                 raise  # else another close() had less time, or was called by the listener
         finally:
-            await self._close()
+            if not self._goes_on:
+                await self._close()
 
     async def _wait_for(self, other: asyncio.Future[None] | None, until: float) -> None:
         if other is not None and (left := until - self.now()) > 0:
             await asyncio.wait([other], timeout=left)
 
     async def _close(self) -> None:
-        self.driver.close()
+        _close(self.driver)
         await self.driver.closed_all()
+
+
+def _close(driver: LoopDriver) -> None:
+    _unfinished.pop(driver, None)
+    driver.close()
+
+
+def _close_lost(drivers: Iterable[LoopDriver]) -> None:
+    """Closes those whose event loop has ended, with a warning of what is lost by that."""
+    for driver in list(drivers):
+        kind, task = _unfinished.pop(driver)
+        driver.close()
+        if loss := task.loss():
+            text = f"the event loop of a {kind} ended with {loss}, as its close() was cancelled"
+            warnings.warn(text, ResourceWarning, stacklevel=2)
+
+
+atexit.register(_close_lost, _unfinished)
+os.register_at_fork(after_in_child=_unfinished.clear)

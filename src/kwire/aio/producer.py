@@ -12,7 +12,7 @@ import os
 import sys
 import warnings
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from time import monotonic
 from types import TracebackType
@@ -22,18 +22,17 @@ from kwire._typing import TYPE_CHECKING, Any, Self, Unpack, override
 from kwire.aio.client import Client
 from kwire.aio.transactions import TransactionCalls
 from kwire.drivers.loop import LoopDriver
-from kwire.engine.calls.arguments import seconds
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
-from kwire.engine.producer.sender import Sender
+from kwire.engine.producer.sender import CLOSED, Sender
+from kwire.engine.producer.waits import drain
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.settings.config import configured_by, keywords
 from kwire.errors import KafkaError
-from kwire.fronts.producer import CLOSED, CLOSED_TOO_EARLY, ClosedBecauseOf
+from kwire.fronts.producer import ClosedBecauseOf
 
 if TYPE_CHECKING:
-    from kwire._codec import Accumulator
-    from kwire.engine.producer.flushing import Closing
+    from kwire.engine.common.waits import Wait
     from kwire.engine.settings.options import ProducerOptions, Servers, Timeout
 
 __all__ = ["Producer"]
@@ -42,8 +41,6 @@ LONG_TURN_S = 0.002
 """Seconds of sending after which `drain` lets the loop turn, though there is room."""
 
 _live: weakref.WeakSet[Producer] = weakref.WeakSet()
-_closing: dict[LoopDriver, Accumulator] = {}
-"""Of producers whose close() was cancelled: they close by themselves, if their event loop goes on for long enough."""
 
 
 @configured_by(ProducerSettings)
@@ -57,7 +54,8 @@ class Producer(LoopProducerBase, TransactionCalls):
 
     `send` is not a coroutine: it hands the record over and returns. What one turn of the loop sends leaves at its end,
     or, with linger_ms, when a batch is full, old enough, or awaited. Keywords are the settings below. As a context
-    manager it flushes and closes at the end. Errors: ConfigError for settings and arguments; BufferFull; DeliveryError
+    manager it flushes and closes at the end. To cancel `close` cancels no record: the producer takes no more, delivers
+    what it has, and then closes by itself. Errors: ConfigError for settings and arguments; BufferFull; DeliveryError
     from `flush` and `close`; KafkaTimeoutError for what takes longer than it may.
     """
 
@@ -87,19 +85,11 @@ class Producer(LoopProducerBase, TransactionCalls):
         Returns at once while there is. It lets the loop turn where sending has kept it for long, so a loop of `send`
         and `drain` stops no other task.
         """
-        accumulator, driver = self._accumulator, self._driver
-        accumulator.check_open()
-        wanted, self._hooks.wanted = self._hooks.wanted, 0
-        if monotonic() - driver.turned_at > LONG_TURN_S:
-            await driver.turn()
-
-        def has_room() -> bool:
-            free = accumulator.buffer_memory - accumulator.used
-            return free >= max(accumulator.used, wanted) or accumulator.closed is not None
-
-        if not has_room():
-            driver.call(self._sender.flush)
-            await driver.wait(has_room, None)
+        hooks = self._hooks
+        self._accumulator.check_open()
+        wanted, hooks.wanted = hooks.wanted, 0
+        if monotonic() - self._driver.turned_at > LONG_TURN_S or not hooks.is_half_free(wanted):
+            await self._door.run(drain(self._door, self._sender, partial(hooks.is_half_free, wanted)))
 
     async def flush(self, timeout: Timeout = None) -> None:
         """Waits until every record that was sent before has been delivered or has failed.
@@ -115,39 +105,25 @@ class Producer(LoopProducerBase, TransactionCalls):
     async def close(self, timeout: Timeout = None) -> None:
         """Flushes, then closes all connections; records not delivered within `timeout` seconds fail.
 
-        Raises what `flush` raises, after closing. Calling it again does nothing but wait, too. To cancel it cancels no
-        record: the producer takes no more, delivers what it has, and then closes by itself.
+        Raises what `flush` raises, after closing. Idempotent: a second one waits for the first, and finishes one that
+        was interrupted.
         """
-        patience = seconds(timeout)
+        until = self._end_by(timeout)
+        await self._door.close(self._farewell(until), until)
+
+    @override
+    def _farewell(self, until: float) -> Wait[None] | None:
         driver = self._driver
         if not driver.owned_by_process:
-            await super().close()
-            return
-        if driver.closed or driver.loop is None or not (driver.at_home or driver.loop.is_running()):
-            await self._close_idle()
-            return
-        closing: Closing = driver.call(partial(self._sender.close, CLOSED))
-        try:
-            await driver.wait(closing.is_done, patience)
-        except BaseException:
-            _warn_of_lost(left for left in _closing if left.loop is None or left.loop.is_closed())
-            _closing[driver] = self._accumulator
-            _close_when_done(driver, closing)
-            raise
-        error = _end(driver, closing, CLOSED_TOO_EARLY)
-        await driver.closed_all()
-        if error is not None:
-            raise error
-
-    async def _close_idle(self) -> None:
-        """Closes where nothing can be delivered: before the first use, again, or after the event loop has ended."""
-        count = 0 if self._driver.closed else self._undelivered()
+            return None
+        if driver.loop is None or driver.at_home or driver.loop.is_running():
+            return super()._farewell(until)
+        count = 0 if driver.closed else self._undelivered()
         self._accumulator.closed = self._accumulator.closed or CLOSED
-        _closing.pop(self._driver, None)
-        self._driver.close()
-        await self._driver.closed_all()
+        driver.close()
         if count:
             raise KafkaError(f"{count} records were not delivered: the event loop of this producer has ended")
+        return None
 
     @override
     async def __aexit__(
@@ -170,41 +146,16 @@ class Producer(LoopProducerBase, TransactionCalls):
 
 
 def _deliver_dropped(driver: LoopDriver, sender: Sender) -> None:
-    _close_when_done(driver, driver.step(partial(sender.close, CLOSED)))
-
-
-def _close_when_done(driver: LoopDriver, closing: Closing) -> None:
-    """Closes as soon as all is delivered; nobody waits for it."""
-    driver.when(closing.is_done, partial(_end, driver, closing, "the producer was closed"))
-
-
-def _end(driver: LoopDriver, closing: Closing, why: str) -> KafkaError | None:
-    """Fails what is not delivered, and closes; returns the error to raise."""
-    error: KafkaError | None = driver.step(lambda now: closing.finish(why))
-    driver.close()
-    _closing.pop(driver, None)
-    return error
-
-
-def _warn_of_lost(drivers: Iterable[LoopDriver]) -> None:
-    """Closes those whose event loop has ended, with a warning where records were not delivered."""
-    for driver in list(drivers):
-        count = sum(map(len, _closing.pop(driver).pending))
-        driver.close()
-        if count:
-            text = f"the event loop of a producer ended with {count} records undelivered, as its close() was cancelled"
-            warnings.warn(text, ResourceWarning, stacklevel=2)
+    driver.when(driver.step(partial(sender.close, CLOSED)).is_done, driver.close)
 
 
 def _at_exit() -> None:
     for producer in list(_live):
         if not producer._accumulator.closed and (count := producer._undelivered()):
             warnings.warn(f"{producer!r} was left with {count} records undelivered", ResourceWarning, source=producer)
-    _warn_of_lost(_closing)
 
 
 def _after_fork_in_child() -> None:
-    _closing.clear()
     for producer in list(_live):
         producer._close_in_child()
     _live.clear()

@@ -26,7 +26,6 @@ import weakref
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
-from time import monotonic
 
 from kwire._codec import LoopDriverBase
 from kwire._typing import Any, override
@@ -148,11 +147,6 @@ class LoopDriver(LoopDriverBase):
         future.add_done_callback(lambda _: then())
         self._waiters[future] = done
         self._wake_done()
-
-    async def turn(self) -> None:
-        """Lets the loop turn once."""
-        await asyncio.sleep(0)
-        self.turned_at = monotonic()
 
     def wake(self) -> None:
         """Has those that wait look again; from any thread."""

@@ -72,6 +72,7 @@ For components (the producer's sender, the fetcher, admin calls)
     retry_backoff, settings, rng
     early                               a list of callables (until, now) that `run_early` calls: what may be done before
                                         its time, up to `until`
+    on_close                            a list of callables (now) that `close` calls first: what fails by the end
     recovered                           the owners of requests and timers whose `recover(now)` is called at the end of
                                         `recover`: see `common/recovery.py`
     after_step                          a deque of callables for the driver to run outside any lock: user callbacks go
@@ -117,6 +118,7 @@ class Core(CoreBase):
         self.retry_backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, rng)
         self.recovered: list[Recoverable] = []
         self.early: list[Callable[[float, float], None]] = []
+        self.on_close: list[Callable[[float], None]] = []
         self.login = _login(settings, rng) if settings.uses_sasl else None
         self._connections = Connections(settings, self._timers, self.events, rng, self._run_apart, self.login)
         self._brokers = Brokers(self._nodes, self._connections, rng, self._on_trouble)
@@ -162,6 +164,8 @@ class Core(CoreBase):
     @override
     def close(self, now: float) -> None:
         """Closes all connections and fails whatever is not answered."""
+        for end in self.on_close:
+            end(now)
         self.closed = True
         self.cluster.stop()
         error = ClientClosedError("the client was closed")

@@ -16,7 +16,7 @@ from kwire.errors import ClientClosedError, ConcurrentUseError
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from kwire.engine.common.waits import Driver, Wait
+    from kwire.engine.common.waits import Driver, Unfinished, Wait
 else:
     from kwire._typing import ClassVar
 
@@ -59,6 +59,10 @@ class ClientDoor(Generic[DriverType]):
         if not self.driver.closed:
             self.driver.call(work)
 
+    def conclude(self, work: Callable[[float], T]) -> T:
+        """Does work(now) with the core to itself, closed or not: for what a wait ends with."""
+        return self.driver.call(work)
+
     def check_may_block(self) -> None:
         """Raises where a wait would wait for itself."""
         self.driver.check_may_block()
@@ -95,6 +99,10 @@ class ClientDoor(Generic[DriverType]):
     @property
     def is_told(self) -> bool:
         """Whether the call comes from the function that is told something."""
+        raise NotImplementedError
+
+    def go_on(self, task: Unfinished) -> None:
+        """A farewell was cut: where the client can go on by itself, it is closed only once the task is done."""
         raise NotImplementedError
 
     def drop(self) -> None:

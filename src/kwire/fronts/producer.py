@@ -9,6 +9,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from types import TracebackType
 
 from kwire._codec import Accumulator, Delivery
@@ -16,7 +17,8 @@ from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.randomness import random_bits
 from kwire.engine.calls.arguments import seconds
-from kwire.engine.producer.flushing import flush
+from kwire.engine.producer import waits
+from kwire.engine.producer.flushing import undelivered
 from kwire.engine.producer.sender import Sender
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.errors import ConfigError, KafkaError
@@ -29,9 +31,6 @@ if TYPE_CHECKING:
 
 UNASSIGNED_SHARE = 0.02
 """Of max_block_ms: by so much a record without a known partition may fail early, with others of its batch."""
-
-CLOSED = "the producer is closed"
-CLOSED_TOO_EARLY = "the producer was closed before the record was delivered"
 
 _log = LateLogger("kwire.clients")
 
@@ -88,11 +87,22 @@ class ProducerFront(Front[ProducerSettings]):
     def _flushing(self, timeout: Timeout) -> Wait[None]:
         patience = seconds(timeout)
         self._accumulator.check_open()
-        return flush(self._door.driver, self._sender.flush, patience)
+        return waits.flush(self._door, self._sender, patience)
+
+    def _end_by(self, timeout: Timeout) -> float:
+        """When a close() ends at the latest."""
+        patience = seconds(timeout)
+        return inf if patience is None else self._door.now() + patience
+
+    def _farewell(self, until: float) -> Wait[None] | None:
+        if self._door.closed:
+            return None
+        self._door.check_may_block()
+        return waits.close(self._door, self._sender, until)
 
     def _undelivered(self) -> int:
         """How many records are on their way."""
-        return sum(len(batch) for batch in self._accumulator.pending)
+        return undelivered(self._accumulator)
 
     def _close_in_child(self) -> None:
         """In a forked process: takes no more records."""

@@ -87,3 +87,6 @@ def test_a_call_that_waits_ends_with_its_client() -> None:
     it.producer.at(it.producer.now + 1, close)
     with pytest.raises(errors.KafkaError, match="the client was closed"):
         it.run(it.calls.commit(60.0))
+    for late in (it.calls.begin(), it.calls.commit(None)):
+        with pytest.raises(errors.ClientClosedError, match="the producer is closed"):
+            it.run(late)

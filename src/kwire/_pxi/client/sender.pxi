@@ -243,6 +243,14 @@ cdef class SenderBase:
         """The pause that a response asks for, in seconds."""
         raise NotImplementedError
 
+    def flush(self, double now):
+        """Sends what lingers; returns what is done once all that is pending has a result."""
+        raise NotImplementedError
+
+    def no_room(self, double waited):
+        """Returns the error for a record that found no room for `waited` seconds."""
+        raise NotImplementedError
+
     def why_waiting(self, Batch batch):
         """Says in words why the batch is not delivered yet."""
         raise NotImplementedError

@@ -14,6 +14,7 @@ be put right then belongs into a `finally` or an `except BaseException`, and yie
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from math import inf
 
 from kwire._typing import TYPE_CHECKING, Any, TypeVar
 
@@ -59,7 +60,7 @@ Wait = Generator[Step, Any, T]
 
 
 class Driver(Protocol):
-    """What a wait asks of the driver of its client."""
+    """What a door asks of the driver of its client."""
 
     @property
     def closed(self) -> bool:
@@ -72,6 +73,16 @@ class Driver(Protocol):
         """Raises where a wait would wait for itself."""
 
 
+class Unfinished(Protocol):
+    """What a client that is closing has still to do."""
+
+    def is_done(self) -> bool:
+        """Whether there is nothing left to do."""
+
+    def loss(self) -> str:
+        """What is lost if it ends now, in words; "" if nothing is."""
+
+
 class Door(Protocol):
     """What a wait asks of its client."""
 
@@ -81,6 +92,12 @@ class Door(Protocol):
     def clean_up(self, work: Callable[[float], object]) -> None:
         """Does work(now) with the core to itself, unless the client is closed: for what a wait that was cut leaves."""
 
+    def conclude(self, work: Callable[[float], T]) -> T:
+        """Does work(now) with the core to itself, closed or not: for what a wait ends with."""
+
+    def go_on(self, task: Unfinished) -> None:
+        """The wait was cut: where the client can go on by itself, it is closed only once the task is done."""
+
     def check_may_block(self) -> None:
         """Raises where a wait would wait for itself."""
 
@@ -89,3 +106,8 @@ class Door(Protocol):
 
     def now(self) -> float:
         """The time that `work` is given, too."""
+
+
+def seconds_left(door: Door, until: float) -> float | None:
+    """What an Until is given that ends then; inf is no limit."""
+    return None if until == inf else max(until - door.now(), 0.0)

@@ -1,4 +1,4 @@
-"""The flush and the close of a producer: what they wait for, and which error ends them.
+"""The flush and the close of a producer: when they are done, and which error ends them.
 
 Layer 3, no I/O. A Flush is made and asked for its error with the engine to itself; `is_done` may be asked by any thread
 at any time. A Closing goes on after its batches: with acks 0 it asks each broker that took records something which the
@@ -10,27 +10,20 @@ from __future__ import annotations
 from functools import partial
 
 from kwire._codec import Accumulator, BatchResult, Timer
-from kwire._typing import TYPE_CHECKING, Any, TypeVar, override
+from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.common.recovery import Recoverable
-from kwire.engine.common.waits import Until
 from kwire.engine.metadata.metadata import metadata_request
 from kwire.engine.ports import Services
 from kwire.errors import ClientClosedError, DeliveryError, KafkaError, KafkaTimeoutError
 from kwire.schema.api_keys import METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Protocol
-
-    from kwire.engine.common.waits import Driver, Wait
 else:
     Protocol = object
 
 MAX_DRAIN_S = 5.0
 """Seconds that brokers are given to read what needs no acknowledgement."""
-
-
-FlushType = TypeVar("FlushType", bound="Flush")
 
 
 class Ending(Protocol):
@@ -103,11 +96,14 @@ class Closing(Flush, Recoverable):
 
     def finish(self, why: str) -> KafkaError | None:
         """Fails what is left because of `why`; returns the error to raise."""
-        error = KafkaError(why)
-        for batch in self._accumulator.pending:
-            self._accumulator.complete(batch, -1, -1, error)
+        fail_pending(self._accumulator, KafkaError(why))
         self._end_probes()
         return failures(self._accumulator)
+
+    def loss(self) -> str:
+        """What fails if it is finished now, in words; "" if nothing does."""
+        count = undelivered(self._accumulator)
+        return f"{count} records undelivered" if count else ""
 
     @override
     def recover(self, now: float) -> None:
@@ -130,19 +126,15 @@ class Closing(Flush, Recoverable):
         self._probes = max(self._probes - 1, 0)
 
 
-def finished(driver: Driver, begin: Callable[[float], FlushType], timeout: float | None) -> Wait[FlushType]:
-    """What begin(now) begins, once it is done, or after `timeout` seconds (None: no limit)."""
-    begun = driver.call(begin)
-    yield Until(begun.is_done, timeout)
-    return begun
+def undelivered(accumulator: Accumulator) -> int:
+    """How many records are on their way."""
+    return sum(len(batch) for batch in accumulator.pending)
 
 
-def flush(driver: Driver, begin: Callable[[float], Flush], timeout: float | None) -> Wait[None]:
-    """Waits for the flush that begin(now) begins; raises its error."""
-    begun = yield from finished(driver, begin, timeout)
-    error = driver.call(lambda now: begun.error(timeout or 0.0))
-    if error is not None:
-        raise error
+def fail_pending(accumulator: Accumulator, error: KafkaError) -> None:
+    """Ends every batch whose result is not known."""
+    for batch in accumulator.pending:
+        accumulator.complete(batch, -1, -1, error)
 
 
 def failures(accumulator: Accumulator) -> DeliveryError | None:

@@ -35,7 +35,7 @@ from kwire.engine.common.pace import throttle_s
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.retry import CONCURRENT_WAIT_S, MAY_BE_WRITTEN, afresh, is_retriable
 from kwire.engine.core import Core
-from kwire.engine.producer.flushing import Closing, Flush
+from kwire.engine.producer.flushing import Closing, Flush, fail_pending
 from kwire.engine.producer.idempotence import UNSETTLED, Idempotence
 from kwire.engine.producer.unknown_topics import UnknownTopics
 from kwire.engine.settings.clients import ProducerSettings
@@ -62,6 +62,10 @@ _BROKEN_SEQUENCE = frozenset(
     {OUT_OF_ORDER_SEQUENCE_NUMBER, DUPLICATE_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID}
 )
 """DUPLICATE_SEQUENCE_NUMBER is one of them where no try can have written the batch: then it is no proof of success."""
+
+
+CLOSED = "the producer is closed"
+CLOSED_TOO_EARLY = "the producer was closed before the record was delivered"
 
 
 class _NothingToSendError(KafkaError):
@@ -115,6 +119,7 @@ class Sender(SenderBase, Recoverable):
         self._cluster.listeners.append(self._on_metadata)
         self.recover_with(core)
         core.early.append(self.send_early)
+        core.on_close.append(self._end)
 
     # -- the ways in ------------------------------------------------------------------------------------------------
 
@@ -124,6 +129,7 @@ class Sender(SenderBase, Recoverable):
             self._accumulator.expire_linger(until)
             self.pump(now)
 
+    @override
     def flush(self, now: float) -> Flush:
         """Sends everything that lingers; returns what to wait for."""
         self._accumulator.make_all_due()
@@ -142,6 +148,12 @@ class Sender(SenderBase, Recoverable):
             self._closing = Closing(self._core, self._accumulator, self._unanswered, self.transactions)
             self._closing.advance(now)
         return self._closing
+
+    def _end(self, now: float) -> None:
+        """The client closes: takes no more records, and fails those that are left."""
+        if self._accumulator.closed is None:
+            self._accumulator.closed = CLOSED
+        fail_pending(self._accumulator, KafkaError(CLOSED_TOO_EARLY))
 
     @override
     def _advance_closing(self, now: float) -> None:
@@ -423,6 +435,7 @@ class Sender(SenderBase, Recoverable):
         for delivery in list(self._awaited):
             self._expedite(delivery)
 
+    @override
     def no_room(self, waited: float) -> KafkaTimeoutError:
         """The error for a record that found no room for `waited` seconds: how much waits, and what the oldest for."""
         accumulator = self._accumulator
