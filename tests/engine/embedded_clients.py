@@ -27,7 +27,7 @@ class EmbeddedProducer(EmbeddedClient):
         self.sender = Sender(self.core, settings, self.accumulator, self.warnings.append)
         self.accumulator.on_attention = lambda: self.sender.pump(self.now)
         self.sending = Sending()
-        self.sending.accumulator = self.accumulator
+        self.sending._accumulator = self.accumulator
 
     def send(self, topic: str, value: bytes | None, **more: Any) -> Delivery:
         self.accumulator.set_clock(self.now, self.shared.wall_clock())
