@@ -84,7 +84,9 @@ class RegistryModel:
             case "DELETE", ["subjects", subject, "versions", version]:
                 return self._delete_version(subject, version, query)
             case "POST", ["compatibility", "subjects", subject, "versions", *version]:
-                return {"is_compatible": self._is_compatible(subject, body, query, *version)}
+                fits = self._is_compatible(subject, body, query, *version)
+                reasons = [] if fits else [f"the reader's schema lacks a default, as {subject} needs it"]
+                return {"is_compatible": fits, **({"messages": reasons} if query.get("verbose") else {})}
             case "GET" | "PUT", ["config", *subject]:
                 return self._config(method, query, body, *subject)
         raise Refusal(404, 404, "HTTP 404 Not Found")

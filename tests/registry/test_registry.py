@@ -124,6 +124,8 @@ def test_compatibility_is_asked_for_and_set(registry: Any) -> None:
     assert not registry.compatible("s", OTHER)
     assert not registry.compatible("s", OTHER, version=1)
     assert not registry.compatible("s", OTHER, version=None)
+    assert registry.incompatibilities("s", WIDER) == []
+    assert registry.incompatibilities("s", OTHER) == ["the reader's schema lacks a default, as s needs it"]
     assert registry.compatibility("s") == registry.compatibility() == "BACKWARD"
     assert registry.set_compatibility("forward", "s") == "FORWARD"
     assert registry.compatibility("s") == "FORWARD"

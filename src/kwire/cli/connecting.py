@@ -50,14 +50,14 @@ def add_connection_options(parser: argparse.ArgumentParser, *, explained: bool =
         metavar="HOST:PORT,...",
         help=f"where the brokers are (default: bootstrap.servers of the settings, the variable {VARIABLE}, {_DEFAULT})",
     )
-    _add_settings(parser, group, "client")
+    add_settings_options(parser, group, "client")
     if explained:
         _explain(parser, f"{parser.prog.split()[-1]} -b broker:9093")
 
 
 def add_client_options(parser: argparse.ArgumentParser, client: str, example: str) -> None:
     """Adds -X, --config and --timeout; the help ends with `example`, a command, on brokers with TLS."""
-    _add_settings(parser, _group(parser), client)
+    add_settings_options(parser, _group(parser), client)
     _explain(parser, example)
 
 
@@ -65,7 +65,8 @@ def _group(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return parser.add_argument_group("brokers and settings")
 
 
-def _add_settings(parser: argparse.ArgumentParser, group: argparse._ArgumentGroup, client: str) -> None:
+def add_settings_options(parser: argparse.ArgumentParser, group: argparse._ArgumentGroup, client: str) -> None:
+    """Adds -X, --config, --profile and --timeout to a group."""
     group.add_argument(
         "-X",
         dest="settings",

@@ -23,8 +23,8 @@ from kwire.errors import KafkaError
 
 _COMMANDS = (
     "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas",
-    "tokens", "shares", "partitions", "producers", "produce", "consume", "copy", "decode", "dump", "ping", "bench",
-    "completion", "config", "help",
+    "tokens", "shares", "registry", "partitions", "producers", "produce", "consume", "copy", "decode", "dump",
+    "ping", "bench", "completion", "config", "help",
 )  # fmt: skip
 _FILES = {**{name: name for name in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
 _RELATIVE = re.compile(r"-\d")

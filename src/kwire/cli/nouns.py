@@ -39,26 +39,35 @@ class Verb(NamedTuple):
     has_rows: bool = True
 
 
-def add_noun(commands: Commands, name: str, says: str, verbs: Sequence[Verb]) -> None:
-    """Adds the noun with its verbs."""
+class Elsewhere(NamedTuple):
+    """What a noun has in place of the options that say where brokers are, and of the example with a login."""
+
+    add_options: Callable[[Parser], None]
+    example: str
+
+
+def add_noun(
+    commands: Commands, name: str, says: str, verbs: Sequence[Verb], elsewhere: Elsewhere | None = None
+) -> None:
+    """Adds the noun with its verbs, which talk to brokers unless `elsewhere`."""
+    where = elsewhere or Elsewhere(
+        lambda parser: add_connection_options(parser, explained=False),
+        SECURE_EXAMPLE.format(command=f"{name} -b broker:9093"),
+    )
     examples = "".join(f"{verb.examples}\n" for verb in verbs)
     noun = commands.add_parser(
         name,
         help=f"{says[0].lower()}{says[1:].rstrip('.')}",
         description=f"{says} 'kwire {name} VERB --help' explains a verb.",
-        epilog=f"examples:\n{examples}{_secure(name) if any(verb.connects for verb in verbs) else ''}",
+        epilog=f"examples:\n{examples}{where.example if any(verb.connects for verb in verbs) else ''}",
     )
     under = noun.add_subparsers(dest="verb", metavar="VERB", required=True)
     for verb in verbs:
-        _add_verb(under, name, verb)
+        _add_verb(under, name, verb, where.add_options)
     noun.arranged = lambda given: _verb_first(noun, under.choices, given)
 
 
-def _secure(noun: str) -> str:
-    return SECURE_EXAMPLE.format(command=f"{noun} -b broker:9093")
-
-
-def _add_verb(under: Commands, noun: str, verb: Verb) -> None:
+def _add_verb(under: Commands, noun: str, verb: Verb, add_options: Callable[[Parser], None]) -> None:
     parser = under.add_parser(
         verb.name,
         help=f"{verb.says[0].lower()}{verb.says[1:].rstrip('.')}",
@@ -71,7 +80,7 @@ def _add_verb(under: Commands, noun: str, verb: Verb) -> None:
     if verb.has_rows:
         add_output_options(parser)
     if verb.connects:
-        add_connection_options(parser, explained=False)
+        add_options(parser)
     parser.set_defaults(run=verb.run, parser=parser)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "KWIRE_BOOTSTRAP_SERVERS"
 CONFIG_VARIABLE = "KWIRE_CONFIG"
-_SECRET = re.compile(r"password|secret|token|jaas|\bkey$|key[._]pem", re.IGNORECASE)
+_SECRET = re.compile(r"password|secret|token|jaas|user[._]info|\bkey$|key[._]pem", re.IGNORECASE)
 _NAME = re.compile(r"[\w.-]*")
 
 
@@ -101,6 +101,12 @@ class Given:
             if problem.setting is not None and keyword_of(name) == keyword_of(problem.setting):
                 return f"{found.place}: {in_dots(problem.text)}"
         return in_dots(problem.text)
+
+
+def from_files(options: argparse.Namespace, *, is_placed: bool, tell: bool) -> dict[str, str]:
+    """The settings of --config and --profile, for whatever they are, by their names; see `Given` for which win."""
+    sources = list(_sources(options, is_placed=is_placed, tell=tell))
+    return {name: each.value for source in reversed(sources) for name, each in source.items()}
 
 
 class _Stated(NamedTuple):

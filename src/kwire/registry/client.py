@@ -167,7 +167,22 @@ class Registry(RegistryFront):
         """Whether the subject would take this schema as its next version: compared with the latest one, with another
         `version`, or with as many as its compatibility asks for (None)."""
         given = given_schema(schema, schema_type, references)
-        return self._door.run(self._compatible(subject, given, version, normalize=normalize))
+        return not self._door.run(self._incompatibilities(subject, given, version, normalize=normalize))
+
+    def incompatibilities(
+        self,
+        subject: str,
+        schema: Schema | str,
+        schema_type: str | None = None,
+        references: Iterable[SchemaReference] = (),
+        *,
+        version: int | str | None = "latest",
+        normalize: bool = False,
+    ) -> list[str]:
+        """Why the subject would not take this schema as its next version, in the registry's words; nothing where it
+        would: compared as `compatible` does it."""
+        given = given_schema(schema, schema_type, references)
+        return self._door.run(self._incompatibilities(subject, given, version, normalize=normalize))
 
     def compatibility(self, subject: str | None = None) -> str:
         """BACKWARD, FORWARD, FULL, each also with _TRANSITIVE, or NONE: of a subject, or of all without one of their

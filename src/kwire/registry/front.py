@@ -162,17 +162,23 @@ class RegistryFront:
         self._registered.put((ask.path, schema), found, len(schema.text))
         return found
 
-    def _compatible(self, subject: str, schema: Schema, version: int | str | None, *, normalize: bool) -> Flow[bool]:
+    def _incompatibilities(
+        self, subject: str, schema: Schema, version: int | str | None, *, normalize: bool
+    ) -> Flow[list[str]]:
         against = "" if version is None else f"/{version}"
-        path = f"/compatibility{_subject(subject)}/versions{against}{_query(normalize=normalize)}"
+        path = f"/compatibility{_subject(subject)}/versions{against}{_query(normalize=normalize, verbose=True)}"
         ask = Ask(path, f"a schema for {quoted(subject)}", "compared at", "POST", body_of(schema))
         try:
             answer = yield from self._ask(dict, ask)
         except UnknownSchemaError:
             if isinstance(version, int):
                 raise
-            return True  # of a subject without versions, as newer registries say
-        return bool(answer.get("is_compatible"))
+            return []  # of a subject without versions, as newer registries say
+        if answer.get("is_compatible"):
+            return []
+        messages = answer.get("messages")
+        told = [each for each in messages if isinstance(each, str)] if isinstance(messages, list) else []
+        return told or [f"the registry {self.settings.urls} gives no reason"]
 
     def _delete_subject(self, subject: str, *, permanent: bool) -> Flow[list[int]]:
         path = f"{_subject(subject)}{_query(permanent=permanent)}"

@@ -237,6 +237,7 @@ _TABLE = {
 _SERDES = Foreign(_REGISTRY, ("Producer", *_CONSUMERS))
 _PREFIXES = {
     "basic.auth.": _SERDES,
+    "bearer.auth.": _SERDES,
     "schema.registry.": _SERDES,
     "sasl.oauthbearer.assertion.": Foreign(_CREDENTIALS),
     **dict.fromkeys(("default.list.key.serde.", "default.list.value.serde."), _IGNORED),
