@@ -17,11 +17,12 @@ from kwire.cli.format_strings import compiled
 from kwire.cli.places import AGO, ENDS
 from kwire.cli.read_bounds import Bound, ends, parse_bound, starts
 from kwire.cli.record_output import FORMATS
+from kwire.cli.registry_settings import add_registry_option, registry_of
 from kwire.cli.settings import name_value_pairs
 from kwire.cli.topic_choice import matching, pattern_of
 from kwire.cli.trouble import trouble_on_stderr
 from kwire.cli.usage import Commands, UsageError, positive
-from kwire.cli.value_forms import FORMS
+from kwire.cli.value_forms import FORMS, SCHEMA_FORMS, Form
 from kwire.errors import ConfigError, ConnectError, KafkaTimeoutError, UnknownTopicError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ examples:
   kwire consume orders -p 3 --from 1500 --count 10 --format table
   kwire consume orders -f '%T %p:%o %k=%s\\n'            a line as kcat's -f makes it
   kwire consume orders --key-as int64 --value-as json -J --filter 'value.amount > `100`'
+  kwire consume orders --value-as avro --registry http://registry:8081 -J
   kwire consume orders --value-as text --output orders.parquet    a row for each record, for DuckDB or pandas
   kwire consume orders --group billing                  as a member of a group, until Ctrl-C
 
@@ -146,13 +148,14 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
     for field in ("key", "value"):
         parser.add_argument(
             f"--{field}-as",
-            choices=list(FORMS),
+            choices=[*FORMS, *SCHEMA_FORMS],
             default="bytes",
             metavar="FORM",
-            help=f"what a {field} is: {', '.join(FORMS)} (default %(default)s: as it is)"
+            help=f"what a {field} is: {', '.join((*FORMS, *SCHEMA_FORMS))} (default %(default)s: as it is)"
             if field == "key"
             else "what a value is, alike",
         )
+    add_registry_option(parser)
     parser.add_argument(
         "--on-error",
         choices=("fail", "keep"),
@@ -250,13 +253,27 @@ def _output(options: argparse.Namespace) -> tuple[Filter | None, AbstractContext
     from kwire.cli.record_filters import parse_filter, passing
     from kwire.cli.record_output import renderer
 
-    look = Look(FORMS[options.key_as], FORMS[options.value_as], options.null, options.on_error == "keep")
+    key, value = _forms(options)
+    look = Look(key, value, options.null, options.on_error == "keep")
     choose = passing([parse_filter(text, look) for text in options.filters]) if options.filters else None
     if options.output is not None:
         return choose, _file(options, look)
     if options.format_string is not None:
         return choose, nullcontext(compiled(options.format_string, look))
     return choose, nullcontext(renderer(options.format, look))
+
+
+def _forms(options: argparse.Namespace) -> list[Form]:
+    """What keys and values are."""
+    names = (options.key_as, options.value_as)
+    if not set(names) & set(SCHEMA_FORMS):
+        if options.registry is not None:
+            raise UsageError(f"--registry is for --key-as and --value-as {', '.join(SCHEMA_FORMS)}")
+        return [FORMS[name] for name in names]
+    from kwire.cli.schema_forms import showing
+
+    registry = registry_of(options)
+    return [FORMS[name] if name in FORMS else showing(name, registry) for name in names]
 
 
 def _file(options: argparse.Namespace, look: Look) -> AbstractContextManager[Renderer]:

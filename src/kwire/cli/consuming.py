@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kwire.cli.record_columns import UnfitError
 from kwire.cli.record_output import write_block
-from kwire.errors import KafkaError, KafkaTimeoutError
+from kwire.errors import KafkaError, KafkaTimeoutError, RegistryError
 
 if TYPE_CHECKING:
     from kwire.cli.record_columns import Rows
@@ -66,6 +66,9 @@ class Printer:
                         f"{place}, offset {first.offset}: the {first.field} does not fit --{first.field}-as: "
                         f"{first.why}; --on-error keep prints it as base64"
                     ) from None
+            except RegistryError:
+                write_block(b"".join(blocks))
+                raise
             if self.left == 0:
                 left_over[place] = self._after
         write_block(b"".join(blocks))

@@ -12,7 +12,7 @@ from json.encoder import encode_basestring
 from os import fsencode
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from kwire.cli.value_forms import BYTES, Form, base64_object, json_text, shown
+from kwire.cli.value_forms import BYTES, Form, Headed, base64_object, json_text, shown
 
 if TYPE_CHECKING:
     from kwire._codec import Record, Records
@@ -56,6 +56,29 @@ def raw(rows: Rows, field: str) -> list[bytes | None]:
     return [row.key for row in rows] if field == "key" else [row.value for row in rows]
 
 
+def cells_of(rows: Rows, field: str, form: Form) -> list[bytes | None]:
+    """The keys or values as they are, Headed where a header names their schema and their form wants to know."""
+    cells = raw(rows, field)
+    if not form.may_be_headed:
+        return cells
+    from kwire.registry.framing import HEADERS
+
+    name = HEADERS[field].encode()
+    return [
+        _headed(cell, row.raw_headers, name) if cell is not None and row.raw_headers else cell
+        for row, cell in zip(rows, cells, strict=True)
+    ]
+
+
+def _headed(cell: bytes, pairs: Iterable[tuple[bytes, bytes | None]], name: bytes) -> bytes:
+    frame = next((value for each, value in pairs if each == name and value is not None), None)
+    if frame is None:
+        return cell
+    headed = Headed(cell)
+    headed.frame = frame
+    return headed
+
+
 def bytes_column(field: str, look: Look) -> Column:
     """Keys or values as bytes for output that consists of bytes."""
     form, null = look.form(field), fsencode(look.null)
@@ -72,7 +95,8 @@ def bytes_column(field: str, look: Look) -> Column:
 
 def text_column(field: str, look: Look) -> Column:
     """Keys or values as text."""
-    show = look.form(field).show_text
+    form = look.form(field)
+    show = form.show_text
 
     def kept(cell: bytes) -> str:
         try:
@@ -82,7 +106,9 @@ def text_column(field: str, look: Look) -> Column:
 
     convert = kept if look.keeps else show
     null = look.null
-    return lambda rows: fitting(rows, field, raw(rows, field), lambda cell: null if cell is None else convert(cell))
+    return lambda rows: fitting(
+        rows, field, cells_of(rows, field, form), lambda cell: null if cell is None else convert(cell)
+    )
 
 
 def json_column(field: str, look: Look) -> Column:
@@ -108,7 +134,7 @@ def values_column(field: str, look: Look) -> Column:
         return shown(form, cell)
 
     convert = kept if look.keeps else strict
-    return lambda rows: fitting(rows, field, raw(rows, field), convert)
+    return lambda rows: fitting(rows, field, cells_of(rows, field, form), convert)
 
 
 def fitting(

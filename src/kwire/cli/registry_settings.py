@@ -1,4 +1,4 @@
-"""Which schema registry a command asks, and how it logs in there: --registry, and settings of -X, --config and --profile.
+"""Which schema registry a command asks, and how it logs in there: --registry, and settings of -X and of files.
 
 Names are Confluent's, of Java's serializers and of the registry clients of other languages; schema.registry. may stand
 in front of each but the first:

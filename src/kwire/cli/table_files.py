@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from kwire.cli.record_columns import Look, fitting, raw
+from kwire.cli.record_columns import Look, cells_of, fitting, raw
 from kwire.cli.table_formats import table_format
 from kwire.cli.value_forms import BYTES, FORMS, Form
 from kwire.errors import ConfigError
@@ -125,7 +125,7 @@ class TableFile:
             with suppress(pa.ArrowInvalid):
                 return column.cast(pa.string())
         convert = _converter(form)
-        return pa.array(fitting(rows, field, raw(rows, field), convert), _type_of(form))
+        return pa.array(fitting(rows, field, cells_of(rows, field, form), convert), _type_of(form))
 
     def _write(self) -> None:
         if self._waiting:

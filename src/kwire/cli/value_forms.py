@@ -19,6 +19,7 @@ uuid       sixteen bytes, 6ba7b810-9dad-11d1-80b4-00c04fd430c8
 int8 int16 int32 int64, uint8 uint16 uint32 uint64     integers, big-endian as Kafka's serializers write them
 float32 float64                                        "NaN", "Infinity" and "-Infinity" are text in JSON
 int32-le ...                                           the same, little-endian
+avro protobuf jsonschema                               by the schemas of a registry: `schema_forms.py`
 
 Names and values of headers are of the form `bytes`.
 """
@@ -49,6 +50,14 @@ class Form(NamedTuple):
     """The bytes as text, which `read` takes back; but for the base64 that `bytes` shows as its object of JSON."""
     read_json: Callable[[Any], bytes]
     """The bytes that a value of JSON stands for: what `show` has made of them."""
+    may_be_headed: bool = False
+    """Whether a header of the record may say what the bytes are: `show` then takes Headed ones."""
+
+
+class Headed(bytes):
+    """Bytes whose schema a header of their record names, in place of what else stands in front of them."""
+
+    frame: bytes = b""
 
 
 def shown(form: Form, data: bytes | None) -> Any:
@@ -289,6 +298,7 @@ def _numbers() -> dict[str, Form]:
     return made
 
 
+SCHEMA_FORMS: Final = ("avro", "protobuf", "jsonschema")
 BYTES: Final = Form(_text_or_base64, _from_text, _text_or_object, partial(_only_text, _from_text))
 FORMS: Final[dict[str, Form]] = {
     "bytes": BYTES,
