@@ -187,3 +187,112 @@ def test_files_of_columns_have_the_texts(broker: Broker, server: RegistryServer,
     path = str(tmp_path / "orders.parquet")
     assert kwire("consume", "orders", "--value-as", "avro", "--output", path).code == 0
     assert parquet.read_table(path)["value"].to_pylist() == ['{"id":7,"note":null}']
+
+
+# -- produce -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> Any:
+    """Writes a schema into a file, and returns its path."""
+
+    def write(schema: Any) -> str:
+        path = tmp_path / "schema.avsc"
+        path.write_text(json.dumps(schema))
+        return str(path)
+
+    return write
+
+
+def test_what_consume_prints_is_what_produce_reads(
+    broker: Broker, server: RegistryServer, kwire: Kwire, schema: Any
+) -> None:
+    inner = {**ODD_VALUE, "day": None, "ratio": 0.5}
+    put(broker, as_avro(server, ODD), {**ODD_VALUE, "next": inner}, None)
+    lines = kwire("consume", "orders", "--value-as", "avro", "-J").out
+    sent = kwire("produce", "copy", "--value-as", "avro", "--value-schema", "1", "--format", "json", stdin=lines)
+    assert sent.code == 0, sent.err
+    before, after = (kwire("consume", topic, "--value-as", "hex").lines for topic in ("orders", "copy"))
+    assert len(before) == 2
+    assert after == before
+
+
+def test_lines_of_json_are_values_by_the_latest_schema_of_the_topic(
+    broker: Broker, server: RegistryServer, kwire: Kwire, schema: Any
+) -> None:
+    missing = kwire("produce", "orders", "--value-as", "avro", stdin=b'{"id": 7}\n')
+    assert missing.code == 1
+    assert "orders-value" in missing.err
+    assert "--value-schema" in missing.err
+    path = schema(ORDER)
+    given = ("produce", "orders", "--value-as", "avro")
+    refused = kwire(*given, "--value-schema", path, stdin=b'{"id": 7}\n')
+    assert refused.code == 1
+    assert "--register makes it a version of orders-value" in refused.err
+    assert kwire(*given, "--value-schema", path, "--register", stdin=b'{"id": 7}\n').code == 0
+    for named in ((), ("--value-schema", "orders-value:1"), ("--value-schema", path)):
+        assert kwire(*given, *named, stdin=b'{"id": 7}\n').code == 0
+    assert kwire("consume", "orders", "--value-as", "avro").lines == ['{"id":7,"note":null}'] * 4
+
+
+def test_keys_are_written_by_a_schema(broker: Broker, server: RegistryServer, kwire: Kwire, schema: Any) -> None:
+    given = ("--key-as", "avro", "--key-schema", schema({"type": "string"}), "--register", "-K", "=")
+    assert kwire("produce", "orders", *given, stdin=b'"k"=v\n').code == 0
+    assert kwire("consume", "orders", "--key-as", "avro", "-f", "%k=%s\\n").lines == ['"k"=v']
+
+
+def test_json_is_checked_by_its_schema(broker: Broker, server: RegistryServer, kwire: Kwire, schema: Any) -> None:
+    path = schema({"type": "object", "properties": {"id": {"type": "integer"}}})
+    given = ("produce", "orders", "--value-as", "jsonschema", "--value-schema", path, "--register")
+    outcome = kwire(*given, stdin=b'{"id": 7}\n{"id": "x"}\n')
+    assert outcome.code == 1
+    assert "standard input, line 2: $.id: 'x' is not of type 'integer'" in outcome.err
+    assert kwire("consume", "orders", "--value-as", "jsonschema").lines == ['{"id":7}']
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"price": "x"}, "price: "),
+        ({"raw": 5}, "raw: a text is expected, not 5"),
+        ({"hash": "abc"}, "hash: 2 bytes are expected, not 3"),
+        ({"at": "noon"}, 'at: "noon" is no time in ISO 8601'),
+        ({"day": 1 << 40}, "day: 1099511627776 does not fit into 32 bits"),
+        ({"ratio": "x"}, 'ratio: a number is expected, not "x"'),
+        ({"colour": "PINK"}, 'colour: one of RED, BLUE is expected, not "PINK"'),
+        ({"sizes": {"x": ["", 7]}}, "sizes.x[1]: a text is expected, not 7"),
+        ({"next": {"raw": ""}}, "next.hash: it is missing, and has no default"),
+        ({"colours": 1}, "colours (did you mean colour?) is no field of the schema"),
+    ],
+)
+def test_a_fault_is_told_with_file_line_and_field(
+    broker: Broker, server: RegistryServer, kwire: Kwire, schema: Any, tmp_path: Path, change: Any, said: str
+) -> None:
+    good = {
+        **ODD_VALUE,
+        "raw": "",
+        "hash": "ab",
+        "price": "1",
+        "at": 5,
+        "day": None,
+        "hour": 1,
+        "ratio": 1,
+        "sizes": {},
+    }
+    path = tmp_path / "values.json"
+    path.write_text(f"{json.dumps(good)}\n{json.dumps({**good, **change})}\n")
+    given = ("--value-as", "avro", "--value-schema", schema(ODD), "--register")
+    outcome = kwire("produce", "orders", *given, str(path))
+    assert outcome.code == 1
+    assert f"{path}, line 2: {said}" in outcome.err
+
+
+def test_options_of_schemas_that_do_not_fit_are_usage_errors(kwire: Kwire) -> None:
+    for given in (
+        ("--value-as", "protobuf"),
+        ("--value-schema", "1"),
+        ("--register",),
+        ("--registry", "http://host"),
+        ("--value-as", "avro", "--own-topics"),
+    ):
+        assert kwire("produce", "orders", *given).code == 2, given

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kwire.cli.connecting import add_compression_option, add_connection_options
+from kwire.cli.registry_settings import add_registry_option
 from kwire.cli.usage import Commands, options_first
 
 _EPILOG = """\
@@ -16,6 +17,7 @@ examples:
   kwire consume orders --format json | kwire produce copy --format json
   kwire produce orders --format csv --key-column id --value-column total orders.csv
   kwire produce orders monday.parquet tuesday.parquet         columns key, value, timestamp, partition, headers
+  kwire produce orders --value-as avro --value-schema order.avsc --register < objects.json
   kwire produce orders --transaction lines.txt                all of it or nothing
   kwire produce orders --compression zstd -X linger.ms=50 < lines.txt
 
@@ -98,9 +100,9 @@ def add_parser(commands: Commands) -> None:
 
 
 def _add_input_options(parser: argparse.ArgumentParser) -> None:
-    from kwire.cli.value_forms import FORMS
+    from kwire.cli.value_forms import FORMS, SCHEMA_FORMS
 
-    group = parser.add_argument_group("input", f"FORM is one of {', '.join(FORMS)}.")
+    group = parser.add_argument_group("input", f"FORM is one of {', '.join((*FORMS, *SCHEMA_FORMS))}.")
     group.add_argument(
         "--format",
         choices=FORMATS,
@@ -116,11 +118,22 @@ def _add_input_options(parser: argparse.ArgumentParser) -> None:
     for what in ("key", "value"):
         group.add_argument(
             f"--{what}-as",
-            choices=FORMS,
+            choices=(*FORMS, *SCHEMA_FORMS),
             default="bytes",
             metavar="FORM",
             help=f"what a {what} is in the input (default: bytes)",
         )
+    for what in ("key", "value"):
+        group.add_argument(
+            f"--{what}-schema",
+            metavar="SCHEMA",
+            help=f"by which a {what} is written that is avro or jsonschema: a file, an id or SUBJECT[:VERSION] "
+            f"(default: the latest of TOPIC-{what})",
+        )
+    group.add_argument(
+        "--register", action="store_true", help="make the schema of a file a version of the topic's subject"
+    )
+    add_registry_option(group)
     for what in ("key", "value", "timestamp", "partition", "topic"):
         group.add_argument(
             f"--{what}-column", metavar="NAME", help=f"the column of CSV or tables that is the {what} (default: {what})"

@@ -28,12 +28,13 @@ from kwire.cli.produce_input import (
     opened_input,
 )
 from kwire.cli.produce_sending import Sending
+from kwire.cli.registry_settings import registry_of
 from kwire.cli.settings import in_dots, keyword_of, name_value_pairs
 from kwire.cli.table_formats import TABLE_FORMATS, check_pyarrow, table_format
 from kwire.cli.terminal import Progress, progress
 from kwire.cli.trouble import error_text, trouble_on_stderr
 from kwire.cli.usage import UsageError
-from kwire.cli.value_forms import BYTES, FORMS, Form
+from kwire.cli.value_forms import BYTES, FORMS, SCHEMA_FORMS, Form
 from kwire.errors import DeliveryError, KafkaError
 from kwire.errors.wording import joined
 from kwire.producer import Producer
@@ -52,7 +53,8 @@ _INTERRUPTED = 130
 
 def write(options: argparse.Namespace) -> int:
     """Sends until the inputs end; returns the exit code."""
-    inputs = [(path, _reader(options, path)) for path in options.files or [STANDARD_INPUT]]
+    shape = _shape(options)
+    inputs = [(path, _reader(options, path, shape)) for path in options.files or [STANDARD_INPUT]]
     settings, below = _settings(options)
     check_files([path for path, _ in inputs])
     with trouble_on_stderr("produce"), opened(Producer, options, config=below, **settings) as producer:
@@ -68,27 +70,27 @@ def write(options: argparse.Namespace) -> int:
 # -- what the options mean -----------------------------------------------------------------------------------------
 
 
-def _reader(options: argparse.Namespace, path: str) -> Reader:
+def _reader(options: argparse.Namespace, path: str, shape: Shape) -> Reader:
     form = options.format or table_format(path) or "lines"
     _check_fit(options, "whole" if options.whole else form)
     if options.whole:
-        return WholeFiles(_shape(options))
+        return WholeFiles(shape)
     if form == "lines":
         delimiter = _unescaped("--delimiter", options.delimiter)
-        return Lines(_shape(options), delimiter or b"\n", _unescaped("--key-separator", options.key_separator))
+        return Lines(shape, delimiter or b"\n", _unescaped("--key-separator", options.key_separator))
     if form == "json":
-        return JsonLines(_shape(options))
+        return JsonLines(shape)
     if form == "csv":
-        return Csv(_shape(options), _columns(options), _tell_unused)
-    return _table(options, form)
+        return Csv(shape, _columns(options), _tell_unused)
+    return _table(options, form, shape)
 
 
-def _table(options: argparse.Namespace, form: str) -> Reader:
+def _table(options: argparse.Namespace, form: str, shape: Shape) -> Reader:
     check_pyarrow()
     from kwire.cli.produce_tables import Arrow, Parquet
 
     kind = Parquet if form == "parquet" else Arrow
-    return kind(_shape(options), _columns(options), _tell_unused)
+    return kind(shape, _columns(options), _tell_unused)
 
 
 def _check_fit(options: argparse.Namespace, form: str) -> None:
@@ -104,12 +106,14 @@ def _check_fit(options: argparse.Namespace, form: str) -> None:
     for option, (value, forms) in given.items():
         if value is not None and form not in forms:
             raise UsageError(f"{option} is for {' and '.join(forms)}, not for {form}")
+    if form in TABLE_FORMATS and {options.key_as, options.value_as} & set(SCHEMA_FORMS):
+        raise UsageError(f"what is written by schemas comes from lines, json, csv or whole files, not from {form}")
     if options.key is not None and options.key_separator is not None:
         raise UsageError("--key cannot be combined with --key-separator")
 
 
 def _shape(options: argparse.Namespace) -> Shape:
-    key_form, value_form = FORMS[options.key_as], FORMS[options.value_as]
+    key_form, value_form = _forms(options)
     return Shape(
         key=None if options.key is None else _fixed_key(key_form, options.key),
         headers=_fixed_headers(options.header),
@@ -120,6 +124,17 @@ def _shape(options: argparse.Namespace) -> Shape:
         ignored=frozenset(options.ignore),
         own_topics=options.own_topics,
     )
+
+
+def _forms(options: argparse.Namespace) -> list[Form]:
+    """What keys and values are in the input."""
+    from kwire.cli.schema_writing import writes_by_schema, writing
+
+    names = {"key": options.key_as, "value": options.value_as}
+    if not writes_by_schema(options):
+        return [FORMS[name] for name in names.values()]
+    registry = registry_of(options)
+    return [FORMS[name] if name in FORMS else writing(name, field, options, registry) for field, name in names.items()]
 
 
 def _fixed_key(form: Form, text: str) -> bytes:

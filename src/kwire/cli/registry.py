@@ -13,15 +13,14 @@ from kwire.cli.connecting import add_settings_options
 from kwire.cli.nouns import Elsewhere, Verb, add_noun, consent, listed
 from kwire.cli.output import done, show
 from kwire.cli.registry_settings import add_registry_option, registry_of
-from kwire.cli.schema_files import SCHEMA_TYPES, schema_text
+from kwire.cli.schema_files import SCHEMA_TYPES, place_of, registered_at, schema_text
 from kwire.cli.terminal import print_error
 from kwire.cli.usage import Commands, Parser, UsageError
 from kwire.errors import RegistryError, UnknownSchemaError
 
 if TYPE_CHECKING:
-    from kwire.registry import RegisteredSchema, Registry, Schema, SchemaReference
+    from kwire.registry import Registry, Schema, SchemaReference
 
-_VERSION = re.compile(r"(.+):(\d{1,9}|latest)", re.DOTALL)
 _REFERENCE = re.compile(r"([^=]+)=(.+):(\d{1,9})", re.DOTALL)
 _COMPATIBILITY = "compatibility"
 _KEYS = ("subject", "version", "id", "guid", "type", "references", "schema")
@@ -132,7 +131,7 @@ def _versions(options: argparse.Namespace) -> int:
 
 def _describe(options: argparse.Namespace) -> int:
     registry = registry_of(options, alone=True)
-    found = _registered(registry, options.subject)
+    found = registered_at(registry, options.subject)
     row = (found.subject, found.version, found.id, found.guid, *_of_schema(found.schema))
     if options.output != "table":
         show(_KEYS, [row], options.output)
@@ -206,17 +205,6 @@ def _set(options: argparse.Namespace) -> int:
 # -- help ----------------------------------------------------------------------------------------------------------
 
 
-def _place(text: str) -> tuple[str, str | None]:
-    """Subject and version; None where no version is named."""
-    found = _VERSION.fullmatch(text)
-    return (text, None) if found is None else (found[1], found[2])
-
-
-def _registered(registry: Registry, text: str) -> RegisteredSchema:
-    subject, version = _place(text)
-    return registry.latest(subject) if version in (None, "latest") else registry.version(subject, int(version or 0))
-
-
 def _of_schema(schema: Schema) -> tuple[Any, ...]:
     references = [f"{each.name}={each.subject}:{each.version}" for each in schema.references]
     return (schema.schema_type.lower(), references or None, schema.text)
@@ -250,10 +238,10 @@ def _reference(text: str) -> SchemaReference:
 
 def _delete_one(registry: Registry, name: str, permanent: bool) -> None:
     """Deletes a subject or a version; for good after it was deleted at all, as registries want it."""
-    subject, version = _place(name)
+    subject, version = place_of(name)
     delete: Callable[..., object] = partial(registry.delete_subject, subject)
     if version is not None:
-        number = _registered(registry, name).version if version == "latest" else int(version)
+        number = registered_at(registry, name).version if version == "latest" else int(version)
         delete = partial(registry.delete_version, subject, number or 0)
     try:
         delete()
