@@ -179,3 +179,19 @@ def test_another_url_is_asked_where_one_does_not_answer(server: RegistryServer, 
     outcome = kwire("registry", "--registry", "http://127.0.0.1:1", "--registry", server.url)
     assert outcome.code == 0, outcome.err
     assert kwire("registry", "--registry", "ftp://alice:wonderland@host").code == 2
+
+
+def test_a_profile_names_the_registry_and_its_password_is_not_shown(
+    server: RegistryServer, kwire: Kwire, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    path = tmp_path / "kwire" / "config.toml"
+    path.parent.mkdir()
+    path.write_text(f'[lab]\nschema.registry.url = "{server.url}"\nbasic.auth.user.info = "alice:wonderland"\n')
+    path.chmod(0o600)
+    assert kwire("registry", "--profile", "lab").code == 0
+    assert server.requests[-1][1] == "Basic YWxpY2U6d29uZGVybGFuZA=="
+    shown = kwire("config", "show", "lab")
+    assert server.url in shown.out.decode()
+    assert "wonderland" not in shown.out.decode()
