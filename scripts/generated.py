@@ -22,6 +22,7 @@ WRITERS = (
     "lifecycles",
     "settings_page",
     "shell_page",
+    "metrics_page",
     "files_page",
 )
 """In this order, since code that a later one imports may need what an earlier one writes."""

@@ -565,6 +565,11 @@ class RecordMetadata:
     def __hash__(self) -> int: ...
 
 @final
+class Watcher:
+    def __init__(self, function: Callable[[RecordMetadata | None, Exception | None], object]) -> None: ...
+    def __call__(self, delivery: Delivery) -> None: ...
+
+@final
 class BatchResult:
     @property
     def topic(self) -> str: ...
@@ -729,6 +734,23 @@ class TopicQueue:
     def queues(self) -> list[PartitionQueue]: ...
     @property
     def has_unassigned(self) -> bool: ...
+    @property
+    def batches_written(self) -> int: ...
+    @property
+    def records_written(self) -> int: ...
+    @property
+    def bytes_written(self) -> int: ...
+    @property
+    def bytes_gathered(self) -> int: ...
+    @property
+    def largest_written(self) -> int: ...
+    @property
+    def queued_s(self) -> float: ...
+    @property
+    def longest_queued_s(self) -> float: ...
+    records_retried: int
+    @property
+    def records_failed(self) -> int: ...
 
 # accumulator.pxi
 MAX_FAILED_RESULTS: int
@@ -778,6 +800,8 @@ class Accumulator:
     def max_unassigned_age(self) -> float: ...
     @property
     def used(self) -> int: ...
+    @property
+    def waited_s(self) -> float: ...
     @property
     def topics(self) -> dict[str, TopicQueue]: ...
     @property
@@ -837,6 +861,20 @@ class ProducerBase:
         """From now on what is sent are the (value, key, headers) that `serialize(topic, value, key, headers)` returns.
         For the package's own use.
         """
+    def _intercept_by(self, intercept: Callable[..., Delivery]) -> None:
+        """From now on `intercept(send, topic, value, key, partition, timestamp, headers, nowait)` sends, by that `send`
+        of the same arguments. For the package's own use.
+        """
+    def _send_serialized(
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        timestamp: int | datetime | None,
+        headers: Iterable[_Header] | None,
+        nowait: bool,
+    ) -> Delivery: ...
     def send(
         self,
         topic: str,
@@ -900,6 +938,17 @@ WRITE: str
 WARN: str
 CLOSE: str
 
+@final
+class Traffic:
+    connections_made: int
+    connections_lost: int
+    @property
+    def bytes_in(self) -> int: ...
+    @property
+    def bytes_out(self) -> int: ...
+    @property
+    def by_api(self) -> dict[int, tuple[int, int, float, float]]: ...
+
 class Request:
     def __init__(
         self,
@@ -950,6 +999,8 @@ class Request:
     def fail(self, error: KafkaError, now: float) -> None: ...
 
 class ConnectionBase:
+    @property
+    def traffic(self) -> Traffic: ...
     open: bool
     wants_write: bool
     def __init__(
@@ -959,6 +1010,7 @@ class ConnectionBase:
         header: object = None,
         plans: PlanTable | None = None,
         events: deque[tuple[str, Any]] | None = None,
+        traffic: Traffic | None = None,
     ) -> None: ...
     @property
     def who(self) -> object: ...
@@ -997,6 +1049,8 @@ class CoreBase:
     ) -> None: ...
     @property
     def events(self) -> deque[tuple[str, Any]]: ...
+    @property
+    def traffic(self) -> Traffic: ...
     @property
     def after_step(self) -> deque[Callable[[], object]]: ...
     @property

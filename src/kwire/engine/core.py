@@ -84,7 +84,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kwire._codec import CoreBase, PlanTable
-from kwire._typing import TYPE_CHECKING, Any, override
+from kwire._typing import TYPE_CHECKING, Any, NamedTuple, override
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, CONTROLLER, Request
@@ -105,6 +105,13 @@ if TYPE_CHECKING:
 _PLANS = PlanTable(response_plans)
 
 
+class Trouble(NamedTuple):
+    """An error that a client met, whether or not it got over it."""
+
+    error: KafkaError
+    at: float
+
+
 class Core(CoreBase):
     """See the module's text for the contract."""
 
@@ -120,7 +127,10 @@ class Core(CoreBase):
         self.early: list[Callable[[float, float], None]] = []
         self.on_close: list[Callable[[float], None]] = []
         self.login = _login(settings, rng) if settings.uses_sasl else None
-        self._connections = Connections(settings, self._timers, self.events, rng, self._run_apart, self.login)
+        self._connections = Connections(
+            settings, self._timers, self.events, rng, self._run_apart, self.login, self.traffic
+        )
+        self.last_trouble: Trouble | None = None
         self._brokers = Brokers(self._nodes, self._connections, rng, self._on_trouble)
         self._refusals = self._brokers.refusals
         self.cluster = Cluster(self)
@@ -238,6 +248,10 @@ class Core(CoreBase):
         """Forgets all that the metadata said about brokers: only the bootstrap addresses are left."""
         self._brokers.forget_ids(now)
 
+    def note_trouble(self, error: KafkaError, now: float) -> None:
+        """Keeps the error as the last one, for those who ask how the client is."""
+        self.last_trouble = Trouble(error, now)
+
     def warn(self, text: str) -> None:
         """Hands a text for the log to the driver."""
         self._connections.warn(text)
@@ -251,7 +265,8 @@ class Core(CoreBase):
         """By what the driver has set meanwhile."""
         self.run_apart(function, on_result, on_error)
 
-    def _on_trouble(self, now: float) -> None:
+    def _on_trouble(self, error: KafkaError, now: float) -> None:
+        self.note_trouble(error, now)
         self.cluster.connection_trouble(now)
 
     # -- what the compiled half asks --------------------------------------------------------------------------------

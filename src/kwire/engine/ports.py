@@ -15,7 +15,7 @@ from kwire.engine.common.addresses import Address
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import MessageOrBuilder, OnError, OnResponse, Request
 from kwire.engine.common.retry import Backoff, RandomFraction
-from kwire.errors import AuthError, ConnectError
+from kwire.errors import AuthError, ConnectError, KafkaError
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -65,6 +65,8 @@ class Services(Protocol):
     def finalized_feature(self, name: str) -> int: ...
 
     def warn(self, text: str) -> None: ...
+
+    def note_trouble(self, error: KafkaError, now: float) -> None: ...
 
     def describe_node(self, node_id: int) -> str: ...
 

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from kwire.engine.groups.membership import GroupMetadata, Membership
     from kwire.engine.settings.options import Timeout
     from kwire.fronts.group import CommitCallback, Group
+    from kwire.fronts.health import Parts
+    from kwire.fronts.metrics import Metrics
 
     AnyPartition = TypeVar("AnyPartition", bound=tuple[str, int])
     Committable = (
@@ -104,6 +106,18 @@ class ConsumerFront(Front[ConsumerSettings]):
     @property
     def _membership(self) -> Membership | None:
         return None if self._group is None else self._group.membership
+
+    @override
+    def _own_metrics(self) -> Metrics:
+        from kwire.fronts.metrics import of_consumer
+
+        return of_consumer(self._core, self._fetcher, self._membership, self._door.now())
+
+    @override
+    def _health_parts(self) -> Parts:
+        from kwire.fronts.health import of_consumer
+
+        return of_consumer(self._fetcher, self._membership)
 
     # -- what is read -----------------------------------------------------------------------------------------------
 

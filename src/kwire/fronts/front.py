@@ -17,12 +17,15 @@ from kwire.engine.common.secret import hiding_arguments
 from kwire.engine.core import Core
 from kwire.engine.settings.clients import ClientSettings
 from kwire.engine.settings.config import from_config, keywords
+from kwire.errors import ClientClosedError
 from kwire.fronts.door import ClientDoor
 
 if TYPE_CHECKING:
     from typing import ClassVar
 
     from kwire.engine.settings.options import Timeout
+    from kwire.fronts.health import Health, Parts
+    from kwire.fronts.metrics import Metrics
 else:
     from kwire._typing import ClassVar
 
@@ -68,6 +71,35 @@ class Front(Generic[SettingsType]):
 
     def _put_together(self) -> None:
         """For the kinds of clients: makes what there is besides core and door, when these are there."""
+
+    def metrics(self) -> Metrics:
+        """What the client has counted so far, {name: value}, and {(name, (tag, value), ...): value} for what is counted
+        for each topic, partition or API. Java's names; docs/metrics.md has the table. Waits for nothing, from any
+        thread, and after close(), too.
+        """
+        from kwire.fronts.metrics import of_core
+
+        return of_core(self._core) | self._own_metrics()
+
+    def _own_metrics(self) -> Metrics:
+        """For the kinds of clients: what they have beside what every client has."""
+        return {}
+
+    def health(self) -> Health:
+        """How the client is at this moment: brokers, group, partitions, lag, what is buffered, and the last error; its
+        repr is for people. Waits for nothing, from any thread; ClientClosedError after close().
+        """
+        from kwire.fronts.health import of_client
+
+        if self._closed:
+            raise ClientClosedError(f"this {self._kind} is closed")
+        return of_client(self._kind, self._core, self._health_parts(), self._door.now())
+
+    def _health_parts(self) -> Parts:
+        """For the kinds of clients: what only they have of it."""
+        from kwire.fronts.health import without_partitions
+
+        return without_partitions()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (type(self), self.settings)

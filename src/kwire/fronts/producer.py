@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from kwire.engine.common.waits import Wait
     from kwire.engine.settings.options import Timeout
     from kwire.engine.transactions.waits import Transactions
+    from kwire.fronts.health import Parts
+    from kwire.fronts.metrics import Metrics
 
 UNASSIGNED_SHARE = 0.02
 """Of max_block_ms: by so much a record without a known partition may fail early, with others of its batch."""
@@ -77,6 +79,18 @@ class ProducerFront(Front[ProducerSettings]):
             return self._shown("")
         state = "closed" if accumulator.closed else f"{len(accumulator.pending)} batches pending"
         return f"<Producer to {', '.join(map(str, self.settings.addresses))}, {state}>"
+
+    @override
+    def _own_metrics(self) -> Metrics:
+        from kwire.fronts.metrics import of_producer
+
+        return of_producer(self._core, self._accumulator)
+
+    @override
+    def _health_parts(self) -> Parts:
+        from kwire.fronts.health import without_partitions
+
+        return without_partitions(self._accumulator.used)
 
     def __bool__(self) -> bool:
         return True

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kwire.engine.common.waits import Wait
     from kwire.engine.settings.options import Timeout
     from kwire.engine.share.acknowledging import Outcomes
+    from kwire.fronts.health import Parts
+    from kwire.fronts.metrics import Metrics
 
 CLOSING_S = 30.0
 """Seconds that close() takes at most to acknowledge and leave, unless it gets a timeout."""
@@ -48,6 +50,18 @@ class ShareConsumerFront(Front[ShareConsumerSettings]):
     def _put_together(self) -> None:
         self._polling = SharePolling(self._core, self.settings, partial(_run_later, self._core.after_step))
         write_lines_of(self._polling.membership.log, self._core.after_step)
+
+    @override
+    def _own_metrics(self) -> Metrics:
+        from kwire.fronts.metrics import of_share_consumer
+
+        return of_share_consumer(self._core, self._polling, self._door.now())
+
+    @override
+    def _health_parts(self) -> Parts:
+        from kwire.fronts.health import of_share_consumer
+
+        return of_share_consumer(self._polling.membership)
 
     def subscribe(self, topics: Iterable[str]) -> None:
         """Reads these topics from the next poll on; the topics of an earlier call no more."""

@@ -87,6 +87,7 @@ cdef class Accumulator:
     cdef public object on_attention
     cdef public bint is_transactional
     cdef readonly int64_t used
+    cdef readonly double waited_s         # seconds that send() has waited for room, together
     cdef public int64_t records_sent
     cdef object why_closed
     cdef object barred                    # None, or what makes send() raise: see `_refusal`
@@ -363,9 +364,14 @@ cdef class Accumulator:
         return raise_too_large(size, "buffer_memory", self.buffer_memory)
 
     cdef int _make_room(self, int64_t size, bint nowait, double since) except -1:
+        cdef double began
         if nowait:
             raise _errors.BufferFull(f"{self.used} of buffer_memory={self.buffer_memory} bytes wait to be delivered")
-        self.wait_for_room(size, since)
+        began = self._now()
+        try:
+            self.wait_for_room(size, since)
+        finally:
+            self.waited_s += self._now() - began
         if self.barred is not None:
             raise self._refusal()
         return 0
@@ -629,8 +635,11 @@ cdef class Accumulator:
             self._note_failed(batch.batch_result)
 
     cdef int _note_failed(self, BatchResult result) except -1:
-        """Keeps the result for the next flush; of the oldest beyond MAX_FAILED_RESULTS only the count."""
+        """Counts its records, and keeps it for the next flush; of the oldest beyond MAX_FAILED_RESULTS only the count."""
         cdef list dropped
+        cdef TopicQueue topic = <TopicQueue>self.topics_by_name.get(result.topic)
+        if topic is not None:
+            topic.records_failed += result.count
         if len(self.failed) >= MAX_FAILED_RESULTS:
             dropped = (<BatchResult>self.failed.popleft()).failures()
             for _, count in dropped:

@@ -36,6 +36,7 @@ cdef class ConnectionBase:
     cdef readonly object in_flight        # deque of Requests that will be answered, oldest first
     cdef readonly int32_t correlation_id  # of the next request
     cdef readonly double received_at      # when bytes last came
+    cdef readonly Traffic traffic
     cdef object unanswered                # deque of Requests without an answer whose bytes are not all written
     cdef object out                       # deque of buffers of bytes, none empty: bytes, Buffer or memoryview
     cdef object header
@@ -44,11 +45,13 @@ cdef class ConnectionBase:
     cdef int64_t written
     cdef int64_t written_goal
 
-    def __init__(self, who, Py_ssize_t max_frame, header=None, PlanTable plans=None, events=None):
+    def __init__(self, who, Py_ssize_t max_frame, header=None, PlanTable plans=None, events=None,
+                 Traffic traffic=None):
         self.who = who
         self.header = header
         self.plans = plans
         self.events = events
+        self.traffic = Traffic() if traffic is None else traffic
         self.receiver = FrameReceiver(max_frame)
         self.in_flight = _deque()
         self.unanswered = _deque()
@@ -83,6 +86,7 @@ cdef class ConnectionBase:
             if len(part):
                 self.out.append(part)
                 self.written_goal += len(part)
+        self.traffic.note_request(request.api_key)
         request.version = version
         request.sent_at = now
         request.asked = self.who
@@ -132,6 +136,7 @@ cdef class ConnectionBase:
         if not self.open:
             return
         self.written += count
+        self.traffic.bytes_out += count
         while count > 0:
             first = self.out[0]
             size = len(first)

@@ -13,6 +13,7 @@ cdef class CoreBase:
     cdef public bint _recovering
     cdef readonly object events           # deque of (CONNECT | WRITE | CLOSE, ConnectionBase), (WARN, text)
     cdef readonly object after_step       # deque of callables for the driver to run outside any lock
+    cdef readonly Traffic traffic
     cdef readonly Timers _timers
     cdef readonly set _requests           # in flight
     cdef readonly dict _nodes             # id -> NodeBase
@@ -24,6 +25,7 @@ cdef class CoreBase:
     def __init__(self, PlanTable plans not None, decode, double usual_timeout):
         self.events = _deque()
         self.after_step = _deque()
+        self.traffic = Traffic()
         self._timers = Timers()
         self._requests = set()
         self._nodes = {}
@@ -79,6 +81,7 @@ cdef class CoreBase:
         cdef Buffer frame
         cdef list frames
         connection.received_at = now
+        connection.traffic.bytes_in += count
         try:
             frames = connection.receiver.received(count)
         except _errors.FrameError as error:
@@ -92,6 +95,7 @@ cdef class CoreBase:
             except _errors.FrameError as error:
                 self.lose_mismatched(connection, error, now)
                 return
+            connection.traffic.note_answer(request.api_key, now - request.sent_at)
             if request.done:
                 continue
             try:

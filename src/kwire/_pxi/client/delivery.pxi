@@ -14,6 +14,20 @@ from functools import partial as _partial
 
 
 @cython.final
+cdef class Watcher:
+    """A callback that only looks on: an error that it is given still counts as not looked at."""
+
+    cdef object function                  # called with the metadata, None after an error, and the error
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, Delivery delivery not None):
+        cdef BatchResult result = delivery._follow()
+        self.function(metadata_of(result, delivery) if result.error is None else None, result.error)
+
+
+@cython.final
 @cython.nonecheck(True)
 cdef class BatchResult:
     """The result of a batch."""
@@ -54,7 +68,8 @@ cdef class BatchResult:
         self.callbacks = None
         if callbacks is not None:
             for delivery, function in callbacks:
-                (<Delivery>delivery)._report(self)
+                if type(function) is not Watcher:
+                    (<Delivery>delivery)._report(self)
                 self.owner.after_step.append(_partial(self.owner.run_callback, function, delivery))
         futures = self.futures
         self.futures = None
@@ -218,7 +233,8 @@ cdef class Delivery:
         cdef list fresh = [(self, function)]
         cdef BatchResult result = self._follow()
         if result.done:
-            self._report(result)
+            if type(function) is not Watcher:
+                self._report(result)
             result.owner.run_callback(function, self)
         elif result.callbacks is None:
             result.callbacks = fresh

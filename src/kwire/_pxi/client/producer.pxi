@@ -10,6 +10,7 @@ cdef class ProducerBase:
     cdef Accumulator _sent_to             # None in one that was not initialised, and in one that serializes
     cdef Accumulator _serialized_to       # in one that serializes; so send() of the others need not ask
     cdef object _serialize
+    cdef object _intercept
 
     @property
     def _accumulator(self):
@@ -24,8 +25,19 @@ cdef class ProducerBase:
         """From now on what is sent are the (value, key, headers) that `serialize(topic, value, key, headers)` returns.
         For the package's own use."""
         self._serialize = serialize
-        self._serialized_to = self._sent_to
-        self._sent_to = None
+        self._take_the_long_way()
+
+    def _intercept_by(self, intercept not None):
+        """From now on `intercept(send, topic, value, key, partition, timestamp, headers, nowait)` sends, by that `send`
+        of the same arguments. For the package's own use."""
+        self._intercept = intercept
+        self._take_the_long_way()
+
+    cdef int _take_the_long_way(self) except -1:
+        if self._sent_to is not None:
+            self._serialized_to = self._sent_to
+            self._sent_to = None
+        return 0
 
     @cython.embedsignature(False)
     def send(self, topic, value, *, key=None, partition=None, timestamp=None, headers=(), bint nowait=False,
@@ -45,14 +57,22 @@ cdef class ProducerBase:
         if callback is not None or on_delivery is not None or timestamp_ms is not None:
             refuse_foreign_keyword(callback, on_delivery)
         if self._sent_to is None:
-            return self._send_serialized(topic, value, key, partition, timestamp, headers, nowait)
+            return self._send_otherwise(topic, value, key, partition, timestamp, headers, nowait)
         return self._sent_to.send(topic, value, key, partition, timestamp, headers, nowait)
 
-    cdef Delivery _send_serialized(self, object topic, object value, object key, object partition, object timestamp,
-                                   object headers, bint nowait):
+    cdef object _send_otherwise(self, object topic, object value, object key, object partition, object timestamp,
+                                object headers, bint nowait):
+        if self._intercept is None:
+            return self._send_serialized(topic, value, key, partition, timestamp, headers, nowait)
+        return self._intercept(self._send_serialized, topic, value, key, partition, timestamp, headers, nowait)
+
+    def _send_serialized(self, object topic, object value, object key, object partition, object timestamp,
+                         object headers, bint nowait):
+        """Sends one record, whose value, key and headers are serialized first if that was asked for."""
         if self._serialized_to is None:
             raise RuntimeError("the producer was not initialised")
-        value, key, headers = self._serialize(topic, value, key, headers)
+        if self._serialize is not None:
+            value, key, headers = self._serialize(topic, value, key, headers)
         return self._serialized_to.send(topic, value, key, partition, timestamp, headers, nowait)
 
     def send_many(self, topic, items, *, partition=None, bint nowait=False):
@@ -96,8 +116,8 @@ cdef class ProducerBase:
         cdef tuple fields
         for item in items:
             fields = item_fields(item) if isinstance(item, (tuple, Record)) else (item, None, None, None)
-            deliveries.append(self._send_serialized(topic, fields[0], fields[1], partition, fields[2], fields[3],
-                                                    nowait))
+            deliveries.append(self._send_otherwise(topic, fields[0], fields[1], partition, fields[2], fields[3],
+                                                   nowait))
         return 0
 
 
@@ -126,7 +146,7 @@ cdef class LoopProducerBase(ProducerBase):
         if self._sent_to is None:
             if self._serialized_to is not None:
                 self._driver.check_loop()
-            return self._send_serialized(topic, value, key, partition, timestamp, headers, False)
+            return self._send_otherwise(topic, value, key, partition, timestamp, headers, False)
         self._driver.check_loop()
         return self._sent_to.send(topic, value, key, partition, timestamp, headers, False)
 

@@ -137,6 +137,26 @@ cdef class TopicQueue:
     cdef public object topic_id           # of the topic that `partitions` are of; None: not known
     cdef readonly int64_t pending_batches  # batches whose result is not known
     cdef readonly double used_at          # when the newest of its batches was opened
+    cdef readonly int64_t batches_written  # into requests, again after an error, too
+    cdef readonly int64_t records_written
+    cdef readonly int64_t bytes_written
+    cdef readonly int64_t bytes_gathered  # the same before compression
+    cdef readonly int64_t largest_written  # in bytes
+    cdef readonly double queued_s         # seconds from the opening of batches until they were written, together
+    cdef readonly double longest_queued_s
+    cdef public int64_t records_retried
+    cdef readonly int64_t records_failed
+
+    cdef void note_written(self, Batch batch, int64_t size, double now):
+        """The batch is part of a request, with so many bytes."""
+        cdef double queued = max(now - batch.created_at, 0.0)
+        self.batches_written += 1
+        self.records_written += batch.core.count
+        self.bytes_written += size
+        self.bytes_gathered += <int64_t>batch.core.used
+        self.largest_written = max(self.largest_written, size)
+        self.queued_s += queued
+        self.longest_queued_s = max(self.longest_queued_s, queued)
 
     @property
     def known(self):

@@ -149,6 +149,7 @@ cdef class SenderBase:
             data = self._seal(batch, call, version)
             if data is not None:
                 sealed.append(data)
+                queue.topic.note_written(batch, data.size, call.then)
                 room -= data.size
         if not sealed:
             raise self.nothing_to_send(call.sink)

@@ -21,7 +21,6 @@ PRODUCER = {
     "commit": "it is commit_transaction() here",
     "create_batch": "not needed: send_many(topic, values, partition=...) makes its own batches",
     "list_topics": "Admin(...).describe_topics() does that",
-    "metrics": "metrics are not in this version of kwire",
     "partitions_for": "Consumer(...).partitions_for(topic) does that",
     "poll": "not needed: callbacks run and records leave by themselves",
     "produce": "it is send(topic, value, key=..., headers=...) here; it returns a Delivery",
@@ -45,7 +44,6 @@ CONSUMER = {
     "incremental_unassign": "not needed: revoked partitions are given up automatically",
     "list_topics": "Admin(...).describe_topics() does that",
     "memberid": "it is group_metadata().member_id here",
-    "metrics": "metrics are not in this version of kwire",
     "partitions_for_topic": "it is partitions_for(topic) here",
     "seek_to_committed": "it is seek(partition, offset) here, with the offsets of committed(assignment())",
     "start": "not needed: the first poll connects",
@@ -115,13 +113,11 @@ SHARE_CONSUMER = {
         "a share group has no positions, and assigns partitions by itself; a Consumer has",
     ),
     "commit_sync": "it is commit() here",
-    "metrics": "metrics are not in this version of kwire",
     "start": "not needed: the first poll connects",
     "stop": "it is close() here",
 }
 
 ADMIN = {
-    "metrics": "metrics are not in this version of kwire",
     "perform_leader_election": "it is elect_leaders('preferred' | 'unclean', partitions) here",
     "poll": "not needed: a call returns its results, or raises",
     "start": "not needed: the first call connects",

@@ -3,7 +3,7 @@
 Layer 3, no I/O. Requests for whichever broker can be reached wait here: they go to the least busy one that is ready
 and answers, else another address is tried, and after NEXT_BROKER_AFTER_S one more at the same time. They go to one that
 seems to hang while no other can be tried, and fail when all addresses have failed. Nodes report to `Brokers`
-(`ports.NodeOwner`); `on_trouble(now)` is called when a connection fails or ends, since leaders may have moved. What
+(`ports.NodeOwner`); `on_trouble(error, now)` is called when a connection fails or ends: leaders may have moved. What
 waits while brokers refuse this client is failed when `refusals.py` says so.
 """
 
@@ -34,7 +34,7 @@ class Brokers:
         nodes: dict[int, Node],
         connections: Connections,
         rng: RandomFraction,
-        on_trouble: Callable[[float], None],
+        on_trouble: Callable[[KafkaError, float], None],
     ) -> None:
         self.nodes = nodes
         self._connections = connections
@@ -142,7 +142,7 @@ class Brokers:
         ):
             reason = "; ".join(f"{candidate.address}: {candidate.trouble}" for candidate in candidates)
             self._first_contact.lasts(reason, self._connections.reconnect_backoff.longest, now)
-        self._on_trouble(now)
+        self._on_trouble(error, now)
         self._pump(now)
 
     def _unreachable(self, tried: dict[str, str]) -> KafkaError:
@@ -153,7 +153,7 @@ class Brokers:
         """A connection that was ready ended."""
         if isinstance(error, AuthError):
             self.refusals.begin(now)
-        self._on_trouble(now)
+        self._on_trouble(error, now)
         self._pump(now)
 
     def node_may_connect(self, node: Node, now: float) -> None:

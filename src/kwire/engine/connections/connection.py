@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable
 
 from kwire import protocol
-from kwire._codec import CLOSE, CONNECT, WARN, WRITE, ConnectionBase, PlanTable
+from kwire._codec import CLOSE, CONNECT, WARN, WRITE, ConnectionBase, PlanTable, Traffic
 from kwire._typing import Any, override
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.lifecycle import Lifecycle, Moves, State
@@ -56,8 +56,16 @@ class Connection(ConnectionBase, Lifecycle):
     MOVES = MOVES
     __slots__ = ("address", "client_id", "ended", "number", "on_lost", "on_made", "state", "step")
 
-    def __init__(self, number: int, address: Address, client_id: str, max_frame: int, events: Events) -> None:
-        super().__init__(address, max_frame, protocol.RequestHeader(client_id=client_id), _PLANS, events)
+    def __init__(
+        self,
+        number: int,
+        address: Address,
+        client_id: str,
+        max_frame: int,
+        events: Events,
+        traffic: Traffic | None = None,
+    ) -> None:
+        super().__init__(address, max_frame, protocol.RequestHeader(client_id=client_id), _PLANS, events, traffic)
         self.number = number
         self.address = address
         self.client_id = client_id

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kwire._codec import Timer, Timers
+from kwire._codec import Timer, Timers, Traffic
 from kwire._typing import TYPE_CHECKING
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.retry import Backoff, RandomFraction
@@ -40,6 +40,7 @@ class Connections:
         rng: RandomFraction,
         run_apart: RunApart,
         login: Login | None,
+        traffic: Traffic,
     ) -> None:
         self.settings = settings
         self.run_apart = run_apart
@@ -50,6 +51,7 @@ class Connections:
         self.refusal_backoff = Backoff(first, max(first, MAX_REFUSED_MS), rng)
         self._timers = timers
         self._events = events
+        self._traffic = traffic
         self._open: set[Connection] = set()
         self._count = 0
 
@@ -66,7 +68,7 @@ class Connections:
         self._count += 1
         settings = self.settings
         connection = Connection(
-            self._count, address, settings.client_id, settings.receive_message_max_bytes, self._events
+            self._count, address, settings.client_id, settings.receive_message_max_bytes, self._events, self._traffic
         )
         connection.on_made = on_made
         connection.on_lost = on_lost
@@ -78,6 +80,7 @@ class Connections:
         """The driver connected the socket."""
         if connection.state != CLOSED:
             connection.become(OPEN)
+            self._traffic.connections_made += 1
             connection.on_made(connection, now)
 
     def ended(self, connection: Connection, error: str | BaseException, now: float) -> None:
@@ -112,6 +115,7 @@ class Connections:
         self._open.clear()
 
     def _end(self, connection: Connection, error: KafkaError, now: float) -> None:
+        self._traffic.connections_lost += connection.open
         connection.become(CLOSED)
         self._open.discard(connection)
         if connection.receiver.looks_like_tls:

@@ -92,6 +92,7 @@ class Fetcher(Recoverable):
 
     `max_decoded` bounds what one response takes to decode: bytes of decompressed records and their index.
 
+    consumed      topic -> how many of its records were handed out; `fetched_bytes`: as they came from the brokers
     _sources      node id -> Source: the brokers fetched from
     _ready        partitions with records to hand out, in turn; `_faulty`: those with a fault
     _is_settled   nothing but the fetches themselves needs a look; else `pump` visits every partition
@@ -115,6 +116,8 @@ class Fetcher(Recoverable):
         self.positions = PositionLookup(core, settings, self.subscription, self._look_again, on_warning or _ignore)
         self.hand_out = HandOut()
         self.polled_at = 0.0
+        self.consumed: dict[str, int] = {}
+        self.fetched_bytes: dict[str, int] = {}
         self._sources: dict[int, Source] = {}
         self._fault: KafkaError | None = None
         self._turns = 0
@@ -184,6 +187,8 @@ class Fetcher(Recoverable):
     def _account(self, state: PartitionState, count: int) -> None:
         """Accounts for `count` records handed out: requeues the partition if it has more, and marks the next fetch due
         when half of the response is consumed."""
+        topic = state.tp.topic
+        self.consumed[topic] = self.consumed.get(topic, 0) + count
         if state.holds_records:
             self._ready.append(state)
         source = self._sources[state.chunks[0].node]
@@ -452,6 +457,7 @@ class Fetcher(Recoverable):
         for state in self._return(source, ()):
             self._leave_replica(state, source.node, now)
         source.session.end()
+        self._core.note_trouble(error, now)
         if not is_retriable(error) and not isinstance(error, AuthError):  # of which the poll tells
             self._fault = too_old_for(self._isolation, error)
         self._back_off(source, now + self._core.retry_backoff.wait(1))
@@ -511,6 +517,7 @@ class Fetcher(Recoverable):
                 if not row.records:
                     continue
                 answered.append(state)
+                self.fetched_bytes[name] = self.fetched_bytes.get(name, 0) + len(row.records)
                 begin, was_ready, held = state.fetch_at, state.holds_records, len(state.chunks)
                 decoded = self._take_in(state, source.node, row, version, room, room == max_memory)
                 if state.fetch_at > begin or state.fault is not None or self._is_full:
@@ -621,6 +628,7 @@ class Fetcher(Recoverable):
         code = row.error_code
         was_replica = self._leave_replica(state, node, now)
         error = errors.broker.error_for(code, f"Fetch of {state} at offset {state.fetch_at}")
+        self._core.note_trouble(error, now)
         if code == OFFSET_OUT_OF_RANGE:
             if not was_replica and not self.positions.reset(state):  # a replica may lag or lead: the leader is asked
                 state.fault = error

@@ -50,7 +50,15 @@ class Chunk:
     @property
     def position(self) -> int:
         """The offset of the first record not delivered, or of the first after the chunk."""
-        return self.records[self.delivered].offset if self.delivered < self.count else self.next_offset
+        return self._offset_at(self.delivered)
+
+    @property
+    def next_to_hand_out(self) -> int:
+        """The offset of the first record not handed out, or of the first after the chunk."""
+        return self._offset_at(self.handed_out)
+
+    def _offset_at(self, index: int) -> int:
+        return self.records[index].offset if index < self.count else self.next_offset
 
     def epoch_of(self, index: int) -> int:
         """The leader epoch of the record at that index."""
@@ -170,6 +178,19 @@ class PartitionState:
     def position(self) -> int:
         """The offset of the next record to deliver; NO_POSITION while it is being looked up."""
         return self.chunks[0].position if self.chunks else self._offset
+
+    @property
+    def lag(self) -> int | None:
+        """How many offsets the log goes on for after what was handed out, as the last response said; None where that is
+        not known. From any thread."""
+        chunks, end = self.chunks, self.log_end
+        position = next((chunk.next_to_hand_out for chunk in chunks if chunk.buffered), self.fetch_at)
+        return max(end - position, 0) if end >= 0 and position >= 0 else None
+
+    @property
+    def buffered_bytes(self) -> int:
+        """Bytes of memory that wait to be handed out or to be known as delivered. From any thread."""
+        return sum(chunk.records.consumed + chunk.memory for chunk in self.chunks)
 
     @property
     def delivered(self) -> tuple[int, int]:

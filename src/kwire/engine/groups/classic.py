@@ -379,6 +379,7 @@ class ClassicMembership(Membership):
 
     def _on_synced(self, partitions: tuple[TopicPartition, ...], now: float) -> None:
         self._assignment, self.state = partitions, self.checked(JOINED)
+        self.rebalances += 1
         self.has_joined = True
         role = " as its leader" if self._topics.leads else ""
         self.log.info("joined%s; the assignor is %r", role, self._member.protocol)
@@ -391,6 +392,8 @@ class ClassicMembership(Membership):
 
     def _on_join_failed(self, error: KafkaError, now: float) -> None:
         self._coordinator.is_lost(error, now)
+        self._core.note_trouble(error, now)
+        self.failed_rebalances += 1
         code = error.code if isinstance(error, BrokerError) else None
         self.log.failed("joining", error)
         self._want(f"rebalance failed due to {type(error).__name__}")

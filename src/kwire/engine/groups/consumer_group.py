@@ -424,6 +424,7 @@ class ConsumerMembership(Membership):
         topics = {row.topic_id: frozenset(row.partitions) for row in assignment.topic_partitions}
         if self._target is NOTHING or topics != self._target.topics:
             self._target = TargetAssignment(self._target.number + 1, topics)
+            self.rebalances += 1
             self.log.info("rebalances: the coordinator assigns %d partitions", sum(map(len, topics.values())))
         if self._owned != self._target and self.state not in (DUE, RECONCILING):
             self.move(DUE)

@@ -73,6 +73,7 @@ class Membership(Lifecycle, Recoverable):
     has_joined     it has been a member since it subscribed
     joined_as      the member to which the assignment belongs that polls reported last, even if it has left; None before
     lost_by        why it is none any more, in words, until the consumer has joined anew
+    rebalances     how many have brought an assignment; `failed_rebalances`: how many have not
     is_outside     the program has assigned partitions to itself, and this consumer is no member
     """
 
@@ -94,6 +95,8 @@ class Membership(Lifecycle, Recoverable):
         self.is_outside = False
         self._told_trouble_at = 0.0
         coordinator.on_trouble = self._on_trouble
+        self.rebalances = 0
+        self.failed_rebalances = 0
         self.events: deque[RebalanceEvent] = deque()
         self.fault: KafkaError | None = None
         self.before_revoke: list[BeforeRevoke] = []

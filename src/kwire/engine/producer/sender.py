@@ -283,6 +283,7 @@ class Sender(SenderBase, Recoverable):
     def _on_error_code(self, batch: Batch, row: Row, now: float) -> None:
         text = words_of(row)
         error = error_for(row.error_code, f"{batch.topic}-{batch.partition}" + (f": {text}" if text else ""))
+        self._core.note_trouble(error, now)
         if row.error_code in _BROKEN_SEQUENCE and batch.base_sequence >= 0:
             self._on_refused_sequence(batch, error, now)
         elif (
@@ -349,6 +350,7 @@ class Sender(SenderBase, Recoverable):
 
     def _again(self, batch: Batch, error: KafkaError, now: float) -> None:
         batch.attempts += 1
+        batch.queue.topic.records_retried += len(batch)
         if not isinstance(error, BrokerError) or error.code in MAY_BE_WRITTEN:
             batch.may_be_written = True
         batch.last_error = error
@@ -393,7 +395,9 @@ class Sender(SenderBase, Recoverable):
         self._deadline = None
         for batch in self._accumulator.pending:
             if batch.created_at + self._delivery_timeout <= now:
-                self._fail(batch, self._too_late(batch))
+                error = self._too_late(batch)
+                self._core.note_trouble(error, now)
+                self._fail(batch, error)
         self.pump(now)
 
     def _too_late(self, batch: Batch) -> KafkaError:

@@ -75,7 +75,7 @@ class ShareMembership(Lifecycle, Recoverable):
         self._settings = settings
         self._coordinator = coordinator
         self._on_change = on_change
-        self.log = GroupLog(settings.group_id, None, "epoch", self._who)
+        self.log = GroupLog(settings.group_id, None, "epoch", self.who)
         self._heartbeats = EpochHeartbeats(core, coordinator, SHARE_GROUP_HEARTBEAT, self, self.log)
         self._names = TopicNames(core, self._resolve)
         self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
@@ -139,7 +139,13 @@ class ShareMembership(Lifecycle, Recoverable):
         elif not self._heartbeats.is_running:
             self._heartbeats.begin(now)
 
-    def _who(self) -> tuple[str, int]:
+    @property
+    def group_id(self) -> str:
+        """The group's name."""
+        return self._settings.group_id
+
+    def who(self) -> tuple[str, int]:
+        """The member id and epoch at present."""
         return self.member_id, self._epoch
 
     def _join(self, reason: str, now: float) -> None:

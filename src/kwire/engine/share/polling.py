@@ -49,6 +49,7 @@ class SharePolling:
 
     `run_callback(function, *arguments)` has a user's function called outside the lock.
 
+    polled_at  when the last poll began; `consumed`: topic -> how many records polls have handed out
     _handed    portions of the last poll, of which it is not known yet whether they arrived
     _held      portions in the caller's hands
     _again     portions to be handed out again
@@ -70,6 +71,8 @@ class SharePolling:
         self._again: list[Portion] = []
         self._is_polling = False
         self.arrived = False
+        self.polled_at = 0.0
+        self.consumed: dict[str, int] = {}
         self.woken = False
         self.on_acknowledged: OnAcknowledged | None = None
 
@@ -97,6 +100,7 @@ class SharePolling:
     def begin(self, now: float) -> None:
         """Begins a poll; ConfigError while nothing is subscribed to or, in explicit mode, not all is acknowledged."""
         self._settle()
+        self.polled_at = now
         if not self.membership.topics:
             raise ConfigError("there is nothing to poll: call subscribe() first")
         self._check_acknowledged()
@@ -161,6 +165,9 @@ class SharePolling:
             self._handed = self._take_again()
         if not self._handed and self._core.refused and self._core.refusal is not None:
             raise afresh(self._core.refusal)
+        for portion in self._handed:
+            topic = portion.place.tp.topic
+            self.consumed[topic] = self.consumed.get(topic, 0) + len(portion.records)
         return _records_of(self._handed)
 
     def _take_again(self) -> list[Portion]:

@@ -1,0 +1,23 @@
+"""The programs of docs/metrics.md, run one after the other on one broker, as a reader would."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwire import testing
+from tests.snippets import run, snippet
+
+PAGE = "docs/metrics.md"
+
+
+def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    with testing.Broker() as broker:
+        run(snippet(PAGE, "producer.metrics()"), servers=broker.bootstrap_servers)
+        first, second = capsys.readouterr().out.splitlines()
+        assert first == "1 1"
+        assert second.endswith(" 1")
+
+        run(snippet(PAGE, "consumer.health()"), servers=broker.bootstrap_servers)
+        told = capsys.readouterr().out
+        assert "brokers: 1 of 1 connected" in told
+        assert "group 'billing':" in told
