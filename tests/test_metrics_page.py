@@ -21,3 +21,6 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
         told = capsys.readouterr().out
         assert "brokers: 1 of 1 connected" in told
         assert "group 'billing':" in told
+
+        run(snippet(PAGE, "interceptors=[Audit()]"), servers=broker.bootstrap_servers)
+        assert capsys.readouterr().out == "orders: stored\n"

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kwire.engine.settings.options import Timeout
     from kwire.fronts.group import CommitCallback, Group
     from kwire.fronts.health import Parts
+    from kwire.fronts.interceptors import ConsumerInterceptors
     from kwire.fronts.metrics import Metrics
 
     AnyPartition = TypeVar("AnyPartition", bound=tuple[str, int])
@@ -102,6 +103,20 @@ class ConsumerFront(Front[ConsumerSettings]):
         self._polling = Polling(self._core, self.settings, self._fetcher, membership, offsets)
         self._rebalances = None if group is None else group.rebalances
         self._deserialization = _deserialization(self.settings)
+        self._interceptors: ConsumerInterceptors | None = None
+        if self.settings.interceptors:
+            self._add_interceptors(self.settings.interceptors)
+
+    def _add_interceptors(self, interceptors: Iterable[object]) -> None:
+        """From now on these see what polls return and what is committed, after those that there are."""
+        if self._interceptors is None:
+            from kwire.fronts.interceptors import ConsumerInterceptors
+
+            self._interceptors = made = ConsumerInterceptors()
+            after_step = self._core.after_step
+            if self._group is not None:
+                self._group.offsets.tell_commits(lambda rows: after_step.append(partial(made.committed, rows)))
+        self._interceptors.add(interceptors)
 
     @property
     def _membership(self) -> Membership | None:
@@ -328,9 +343,9 @@ class ConsumerFront(Front[ConsumerSettings]):
         patience = arguments.poll_seconds(timeout)
         count = arguments.record_count(max_records, "max_records")
         polled = waits.poll(self._door, self._polling, self._rebalances, patience, count)
-        if self._deserialization is None:
-            return polled
-        return waits.deserialized(polled, self._door, self._fetcher.hand_out, self._deserialization)
+        if self._deserialization is not None:
+            polled = waits.deserialized(polled, self._door, self._fetcher.hand_out, self._deserialization)
+        return polled if self._interceptors is None else self._interceptors.consuming(polled)
 
     def _position(self, partition: Partition, timeout: Timeout) -> Wait[int]:
         return waits.position(self._door, self._polling, arguments.partition(partition), self._patience(timeout))

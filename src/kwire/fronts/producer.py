@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from math import inf
 from types import TracebackType
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kwire.engine.settings.options import Timeout
     from kwire.engine.transactions.waits import Transactions
     from kwire.fronts.health import Parts
+    from kwire.fronts.interceptors import ProducerInterceptors
     from kwire.fronts.metrics import Metrics
 
 UNASSIGNED_SHARE = 0.02
@@ -44,6 +45,7 @@ class ProducerFront(Front[ProducerSettings]):
 
     _accumulator: Accumulator
     _serialize_by: Callable[[Callable[..., Any]], None]
+    _intercept_by: Callable[[Callable[..., Delivery]], None]
     _sender: Sender
 
     @override
@@ -56,6 +58,9 @@ class ProducerFront(Front[ProducerSettings]):
             from kwire.engine.producer.serialization import Serialization
 
             self._serialize_by(Serialization(settings.key_serializer, settings.value_serializer))
+        self._interceptors: ProducerInterceptors | None = None
+        if settings.interceptors:
+            self._add_interceptors(settings.interceptors)
         self._sender = Sender(
             self._core,
             settings,
@@ -71,6 +76,15 @@ class ProducerFront(Front[ProducerSettings]):
         from kwire.engine.transactions.waits import Transactions  # late: most producers have none
 
         return Transactions(self._door, manager, self._accumulator, self.settings)
+
+    def _add_interceptors(self, interceptors: Iterable[object]) -> None:
+        """From now on what is sent passes these, after those that there are."""
+        if self._interceptors is None:
+            from kwire.fronts.interceptors import ProducerInterceptors
+
+            self._interceptors = ProducerInterceptors()
+            self._intercept_by(self._interceptors.send)
+        self._interceptors.add(interceptors)
 
     @override
     def __repr__(self) -> str:

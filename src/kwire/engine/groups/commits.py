@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from kwire.engine.ports import Services
 
 OnStored = Callable[[TopicPartition, OffsetAndMetadata], None]
+OnConfirmed = Callable[[dict[TopicPartition, OffsetAndMetadata]], None]
 
 _OF_THE_MEMBER = frozenset(
     {
@@ -172,6 +173,7 @@ class Commits(Recoverable):
         self._coordinator = coordinator
         self._membership = membership
         self._on_stored = on_stored
+        self.on_confirmed: OnConfirmed | None = None
         self._queue: list[Commit] = []
         self._rows: CommittableOffsets = {}
         self._sent_as: GroupMetadata | None = None
@@ -344,6 +346,10 @@ class Commits(Recoverable):
                 self._leave_out_if_deleted(tp)
             else:
                 self._fail(tp, error)
+        if self.on_confirmed is not None and (
+            confirmed := {tp: row for tp, row in self._rows.items() if codes.get(tp) == NONE}
+        ):
+            self.on_confirmed(confirmed)
         self.end_decided(now)
         self._go_on(retry, throttle_s(response.throttle_time_ms), now)
 

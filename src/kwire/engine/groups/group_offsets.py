@@ -23,7 +23,7 @@ from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.partition_state import PartitionState
-from kwire.engine.groups.commits import Commit, Commits
+from kwire.engine.groups.commits import Commit, Commits, OnConfirmed
 from kwire.engine.groups.committable import CommittableOffsets, committable
 from kwire.engine.groups.committed import CommittedCall, OffsetFetches
 from kwire.engine.groups.tenure import ConsumerGroupMetadata, why_not_alone
@@ -62,6 +62,10 @@ class GroupOffsets:
         self._next_at: float | None = None
         self._running: Commit | None = None
         membership.before_revoke.append(self.before_revoke)
+
+    def tell_commits(self, tell: OnConfirmed) -> None:
+        """Has `tell` called with the offsets that the coordinator has confirmed, after each of its answers."""
+        self._commits.on_confirmed = tell
 
     # -- by the user ------------------------------------------------------------------------------------------------
 

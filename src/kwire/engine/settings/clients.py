@@ -23,6 +23,7 @@ from kwire.engine.settings.values import (
     acks,
     deserialize_errors,
     deserializer,
+    interceptors,
     partitioner,
     serializer,
 )
@@ -203,6 +204,14 @@ class ProducerSettings(TransactionSettings, ClientSettings):
         wanted=SERIALIZERS,
         given_as="SerializerName | Callable[..., Any]",
     )
+    interceptors: tuple[object, ...] = setting(
+        object,
+        (),
+        "Objects with on_send(topic, record) and on_acknowledged(metadata, error), or one of them.",
+        convert=interceptors,
+        wanted="a list of objects",
+        given_as="Sequence[object]",
+    )
     allow_auto_create_topics: bool = setting(
         bool, True, "Let the broker create a missing topic on first use, if the broker is configured to do so."
     )
@@ -306,6 +315,14 @@ class ConsumerSettings(GroupSettings, ClientSettings):
         choices=("read_uncommitted", "read_committed"),
     )
     client_rack: str = setting(str, "", "The rack of this client, to read from a replica near it.")
+    interceptors: tuple[object, ...] = setting(
+        object,
+        (),
+        "Objects with on_consume(records) and on_commit(offsets), or one of them.",
+        convert=interceptors,
+        wanted="a list of objects",
+        given_as="Sequence[object]",
+    )
     max_decompressed_bytes: int = setting(
         int, 256 * 1024 * 1024, "A batch whose content and index take more memory is refused.", minimum=1, maximum=2**40
     )

@@ -74,7 +74,7 @@ _TABLE = {
     ),
     "enable.sasl.oauthbearer.unsecure.jwt": Foreign(_UNSECURED, as_it_is=("false",)),
     "error.cb": Foreign(_ERRORS),
-    "interceptor.classes": Foreign("kwire has no interceptors"),
+    "interceptor.classes": Foreign("kwire takes objects: interceptors=[...] of a Producer or Consumer"),
     "kafka.client": Foreign("kwire makes its own connections"),
     "key.deserializer": Foreign(_READS_BYTES, _CONSUMERS, as_it_is=_BYTES_DESERIALIZERS),
     "key.serializer": Foreign(_SENDS, _PRODUCER, as_it_is=_SERIALIZERS),

@@ -209,6 +209,8 @@ class ProducerOptions(ClientOptions, TransactionOptions, total=False):
     """Makes bytes of each key: a name, or a callable(value, context) -> bytes or None. None: keys are bytes."""
     value_serializer: SerializerName | Callable[..., Any] | None
     """Makes bytes of each value: a name, or a callable(value, context) -> bytes or None. None: values are bytes."""
+    interceptors: Sequence[object]
+    """Objects with on_send(topic, record) and on_acknowledged(metadata, error), or one of them."""
     allow_auto_create_topics: bool
     """Let the broker create a missing topic on first use, if the broker is configured to do so."""
 
@@ -261,6 +263,8 @@ class ConsumerOptions(ClientOptions, GroupOptions, total=False):
     """Whether to return records of open and aborted transactions."""
     client_rack: str
     """The rack of this client, to read from a replica near it."""
+    interceptors: Sequence[object]
+    """Objects with on_consume(records) and on_commit(offsets), or one of them."""
     max_decompressed_bytes: int
     """A batch whose content and index take more memory is refused."""
     key_deserializer: SerializerName | Callable[..., Any] | None

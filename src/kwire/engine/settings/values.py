@@ -71,6 +71,13 @@ def partitioner(value: object) -> str | Callable[..., Any]:
     return name.lower()
 
 
+def interceptors(value: object) -> tuple[object, ...]:
+    """Objects, not classes of them."""
+    if not isinstance(value, (list, tuple)) or any(isinstance(each, (type, str)) for each in value):
+        raise TypeError
+    return tuple(value)
+
+
 def serializer(value: object) -> Serializer | None:
     """The name of one, one of Java's classes, or a callable with or without a context; None for bytes."""
     return _serde(value, serializer_of)
