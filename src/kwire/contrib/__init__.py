@@ -1,0 +1,1 @@
+"""kwire in the systems that watch programs: Prometheus and OpenTelemetry."""
