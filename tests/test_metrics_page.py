@@ -25,5 +25,8 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
         run(snippet(PAGE, "interceptors=[Audit()]"), servers=broker.bootstrap_servers)
         assert capsys.readouterr().out == "orders: stored\n"
 
+        run(snippet(PAGE, "instrumentation.process"), servers=broker.bootstrap_servers)
+        assert capsys.readouterr().out == "True\n"
+
         page = run(snippet(PAGE, "generate_latest"), servers=broker.bootstrap_servers)["page"]
         assert 'kwire_producer_record_send_total{client_id="billing",topic="orders"} 1.0' in page

@@ -33,7 +33,8 @@ class OutgoingRecord(NamedTuple):
 
 class ProducerInterceptors:
     """What `send()` goes through: `on_send(topic, record)` may return another OutgoingRecord, or None to leave it;
-    `on_acknowledged(metadata, error)` has one of the two."""
+    `on_acknowledged(metadata, error)` has one of the two. `begin_send(topic, record)` of kwire.contrib is both in one:
+    it returns the record, and what is called with metadata and error of that very record."""
 
     def __init__(self) -> None:
         self._all: tuple[object, ...] = ()
@@ -57,6 +58,10 @@ class ProducerInterceptors:
         record = OutgoingRecord(value, key, partition, timestamp, () if headers is None else tuple(headers))
         watchers = []
         for interceptor in self._all:
+            if (begun := _call(interceptor, "begin_send", topic, record)) is not None:
+                record, watcher = begun
+                watchers.append(watcher)
+                continue
             changed = _call(interceptor, "on_send", topic, record)
             if changed is not None:
                 record = OutgoingRecord(*changed)

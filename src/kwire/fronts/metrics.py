@@ -80,7 +80,9 @@ TABLE = (
     Metric("batch-send-total", TOTAL, "batches", PRODUCER, "Batches written into requests, again too."),
     Metric("batch-size-avg", AVERAGE, "bytes", PRODUCER, "Bytes of a batch as it is sent."),
     Metric("batch-size-max", LARGEST, "bytes", PRODUCER, "The largest of these."),
-    Metric("records-per-request-avg", AVERAGE, "records", PRODUCER, "Records in a Produce request."),
+    Metric(
+        "records-per-request-avg", AVERAGE, "records", f"{PRODUCER}, {CONSUMER}", "Of a Produce request, of a fetch."
+    ),
     Metric("compression-rate-avg", AVERAGE, "", PRODUCER, "Bytes of batches as sent, per byte before compression."),
     Metric("record-queue-time-total", TOTAL, "ms", PRODUCER, "Time that batches took from opening to being written."),
     Metric("record-queue-time-avg", AVERAGE, "ms", PRODUCER, "The same, per batch."),
@@ -96,7 +98,6 @@ TABLE = (
     Metric("fetch-latency-avg", AVERAGE, "ms", BOTH, "Time that a fetch took, with the broker's wait for records."),
     Metric("fetch-latency-max", LARGEST, "ms", BOTH, "The longest of these."),
     Metric("fetch-size-avg", AVERAGE, "bytes", CONSUMER, "Bytes of record batches in a response."),
-    Metric("records-per-request-avg", AVERAGE, "records", CONSUMER, "Records returned per fetch."),
     Metric(
         "records-lag",
         NOW,
