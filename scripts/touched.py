@@ -46,6 +46,7 @@ NIGHTLY: dict[str, tuple[str, ...]] = {
     "spark/": ("tests/spark",),
     "tables/": ("tests/brokers/test_tables.py",),
     "testing/": ("tests/testing",),
+    "worker/": ("tests/worker", "tests/brokers/test_worker.py"),
 }
 """What to run for a change in each part of `src/kwire/`."""
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from kwire.tables import read as read
     from kwire.tables import read_batches as read_batches
     from kwire.tables import write as write
+    from kwire.worker.threads import Worker as Worker
 
 __all__ = [
     "Admin",
@@ -60,6 +61,7 @@ __all__ = [
     "ShareConsumerOptions",
     "ShareRecords",
     "TopicPartition",
+    "Worker",
     "__version__",
     "errors",
     "read",
@@ -87,6 +89,7 @@ if not TYPE_CHECKING:
         "ShareConsumerOptions": "kwire.engine.settings.options",
         "ShareRecords": "kwire.share_consumer",
         "TopicPartition": "kwire.engine.common.addresses",
+        "Worker": "kwire.worker.threads",
         "read": "kwire.tables",
         "read_batches": "kwire.tables",
         "write": "kwire.tables",

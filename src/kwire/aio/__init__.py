@@ -15,6 +15,7 @@ from kwire.engine.consumer.records import ConsumerRecords
 if TYPE_CHECKING:
     from kwire.aio.registry import Registry as Registry
     from kwire.aio.share_consumer import ShareConsumer as ShareConsumer
+    from kwire.worker.tasks import Worker as Worker
 
 __all__ = [
     "Admin",
@@ -27,10 +28,15 @@ __all__ = [
     "Registry",
     "ShareConsumer",
     "TopicPartition",
+    "Worker",
 ]
 
 if not TYPE_CHECKING:
-    _HOMES = {"Registry": "kwire.aio.registry", "ShareConsumer": "kwire.aio.share_consumer"}
+    _HOMES = {
+        "Registry": "kwire.aio.registry",
+        "ShareConsumer": "kwire.aio.share_consumer",
+        "Worker": "kwire.worker.tasks",
+    }
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module

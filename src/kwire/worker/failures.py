@@ -1,0 +1,111 @@
+"""What becomes of a record whose handler failed: again here, on to a retry topic, to the dead letters, or the end.
+
+Layer 6, no I/O. What moves keeps its key, value, timestamp and headers, and has these headers, as UTF-8 text, beside:
+
+    kwire.original.topic, .partition, .offset   where the record was first
+    kwire.group                                 whose handler failed
+    kwire.attempt                               how often the handler was called with it so far, in all topics
+    kwire.reason                                "handler", or "deserialization"
+    kwire.error.type, kwire.error.message       of the last exception
+    kwire.due                                   retry topics only: not before then, in ms since the epoch
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from kwire._typing import Any
+from kwire.errors import SerializationError
+from kwire.worker.desk import Item, received
+
+PREFIX = "kwire."
+LONGEST_MESSAGE = 4096
+
+
+def header(record: Any, name: str) -> str | None:
+    """The text of the last header kwire.`name`."""
+    found = [value for key, value in record.headers if key == PREFIX + name and value is not None]
+    return found[-1].decode() if found else None
+
+
+def _number(record: Any, name: str) -> int:
+    text = header(record, name)
+    return int(text) if text is not None and text.isdecimal() else 0
+
+
+def unreadable(record: Any) -> SerializationError | None:
+    """Why a record has no key or value to hand to a handler."""
+    for part in (record.value, record.key):
+        if isinstance(part, SerializationError):
+            return part
+    return None
+
+
+class Failures:
+    """The rules of one worker."""
+
+    def __init__(
+        self,
+        group_id: str,
+        retries: int,
+        backoff: float,
+        backoff_max: float,
+        retry_on: type[Exception] | tuple[type[Exception], ...],
+        retry_topics: Mapping[str, float | timedelta],
+        dead_letter_topic: str | None,
+    ) -> None:
+        self._group_id = group_id
+        self._retries = retries
+        self._backoff = backoff
+        self._backoff_max = backoff_max
+        self._retry_on = retry_on
+        self.delays = {
+            topic: delay.total_seconds() if isinstance(delay, timedelta) else delay
+            for topic, delay in retry_topics.items()
+        }
+        self._dead_letter_topic = dead_letter_topic
+
+    def state_of(self, record: Any, epoch_ms: float) -> tuple[float, int]:
+        """In how many seconds a record that came is due, and how often it was handled before."""
+        if record.topic not in self.delays:
+            return 0.0, 0
+        return max(0.0, _number(record, "due") - epoch_ms) / 1000, _number(record, "attempt")
+
+    def wait_before_next(self, item: Item, error: Exception) -> float | None:
+        """Seconds until the handler is called again, None where it is not."""
+        if item.attempts_here > self._retries or not self._may_help(error):
+            return None
+        return min(self._backoff_max, self._backoff * 2.0 ** (item.attempts_here - 1))
+
+    def next_topic(self, topic: str, error: Exception) -> str | None:
+        """Where a record of that topic goes, None where there is no such place."""
+        later = list(self.delays)
+        later = later[later.index(topic) + 1 :] if topic in self.delays else later
+        return later[0] if later and self._may_help(error) else self._dead_letter_topic
+
+    def _may_help(self, error: Exception) -> bool:
+        return isinstance(error, self._retry_on) and not isinstance(error, SerializationError)
+
+    def headers(self, item: Item, topic: str, error: Exception, epoch_ms: float) -> list[tuple[str, bytes | None]]:
+        """The headers of the record in its next topic."""
+        record = received(item.record)
+        again = record.topic in self.delays
+        ours = {
+            "original.topic": (again and header(record, "original.topic")) or record.topic,
+            "original.partition": (again and header(record, "original.partition")) or record.partition,
+            "original.offset": (again and header(record, "original.offset")) or record.offset,
+            "group": self._group_id,
+            "attempt": item.attempts_before + item.attempts_here,
+            "reason": "deserialization" if isinstance(error, SerializationError) else "handler",
+            "error.type": f"{type(error).__module__}.{type(error).__qualname__}",
+            "error.message": str(error)[:LONGEST_MESSAGE],
+        }
+        if topic in self.delays:
+            ours["due"] = round(epoch_ms + self.delays[topic] * 1000)
+        theirs = [
+            (key, value)
+            for key, value in record.headers
+            if key not in {*(PREFIX + name for name in ours), PREFIX + "due"}
+        ]
+        return theirs + [(PREFIX + name, str(value).encode(errors="replace")) for name, value in ours.items()]
