@@ -332,5 +332,6 @@ def test_a_refusal_of_the_broker_ends_run_with_it(kind: str) -> None:
     ],
 )
 def test_what_cannot_be_is_refused(options: dict[str, Any], text: str) -> None:
+    given: dict[str, Any] = {"handler": print, "group_id": "g", **options}
     with pytest.raises(KafkaError, match=text):
-        Worker("localhost:1", "orders", handler=print, **{"group_id": "g", **options})
+        Worker("localhost:1", "orders", **given)
