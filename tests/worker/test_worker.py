@@ -9,7 +9,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
@@ -61,7 +60,7 @@ class Running:
 
         worker = aio.Worker(*places, handler=handle, **options)
         loop = asyncio.get_running_loop()
-        self._stop = partial(loop.call_soon_threadsafe, worker.stop)
+        self._stop = lambda: loop.call_soon_threadsafe(worker.stop)
         self._begun.set()
         await worker.run()
 
