@@ -2,8 +2,9 @@
 partition of the same number.
 
 How far it is stands in the cluster that is copied to, as the offsets of a group without members: that of a partition
-is where the source is read next. It is committed in the transaction of the records, so a run that was killed anywhere
-loses and doubles nothing for who reads committed: the next one aborts what was left open, and goes on.
+is where the source is read next, with the id of the source's topic. It is committed in the transaction of the records,
+so a run that was killed anywhere loses and doubles nothing for who reads committed: the next one aborts what was left
+open, and goes on.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire import TopicPartition
+from kwire import OffsetAndMetadata, TopicPartition
 from kwire.admin import Admin
 from kwire.cli.connecting import opened, producing, waiting
 from kwire.cli.partition_names import name_of
@@ -49,7 +50,7 @@ class Place(NamedTuple):
 def copy_between(options: argparse.Namespace, source: Place, to: Place) -> int:
     """Copies what is there now and not copied yet; with --follow what comes, too, until Ctrl-C."""
     with ExitStack() as stack:
-        consumer, cluster = _reader(options, source, stack)
+        consumer, cluster, topic_id = _reader(options, source, stack)
         partitions = consumer.partitions_for(source.topic)
         admin = stack.enter_context(opened(Admin, options, to.servers, shared=True, **waiting(options)))
         if source.topic == to.topic and admin.describe_cluster().cluster_id == cluster and source.servers == to.servers:
@@ -61,27 +62,39 @@ def copy_between(options: argparse.Namespace, source: Place, to: Place) -> int:
         producer = stack.enter_context(opened(Producer, options, to.servers, config, **settings))
         producer.init_transactions()  # before the progress is read: what an earlier run left open ends here
         ends = consumer.end_offsets(partitions)
-        starts = _starts(admin, consumer, Noted(job, to.topic), ends, options.start)
+        starts = _starts(admin, consumer, Noted(job, to.topic, topic_id), ends, options.start)
         consumer.assign(partitions, at=starts, until=None if options.follow else ends)
         with producer.transaction():  # before there are records, which without it would be somebody else's
-            places = {TopicPartition(to.topic, tp.partition): offset for tp, offset in starts.items()}
+            places = {
+                TopicPartition(to.topic, tp.partition): OffsetAndMetadata(offset, topic_id)
+                for tp, offset in starts.items()
+            }
             producer.send_offsets_to_transaction(places, consumer.group_metadata())
         left = sum(ends[tp] - offset for tp, offset in starts.items())
         with progress(f"{source.topic} to {to.topic}", None if options.follow else left) as told:
-            return _Copy(consumer, source.topic, producer, to.topic, told).run(follow=options.follow)
+            return _Copy(consumer, Copied(source.topic, topic_id), producer, to.topic, told).run(follow=options.follow)
 
 
 class Noted(NamedTuple):
-    """Where it is noted how far a copy is: the offsets of this group in the topic that is copied to."""
+    """Where it is noted how far a copy is: the offsets of this group in the topic that is copied to. Their metadata is
+    the id of the topic that is copied, "" where its brokers have none."""
 
     group: str
     topic: str
+    copied_id: str
+
+
+class Copied(NamedTuple):
+    """The topic that is copied, and its id, "" where its brokers have none."""
+
+    name: str
+    id: str
 
 
 class _Copy:
     """One run, and what it has done."""
 
-    def __init__(self, consumer: Consumer, source: str, producer: Producer, topic: str, told: Progress) -> None:
+    def __init__(self, consumer: Consumer, source: Copied, producer: Producer, topic: str, told: Progress) -> None:
         self._consumer = consumer
         self._source = source
         self._producer = producer
@@ -105,18 +118,21 @@ class _Copy:
             if found := self._consumer.poll(patience):
                 self._in_one_transaction(found)
             elif patience is not None and not self._consumer.done():
-                raise KafkaTimeoutError(f"no record of {self._source!r} came within {patience:g} s, before its end")
+                raise KafkaTimeoutError(
+                    f"no record of {self._source.name!r} came within {patience:g} s, before its end"
+                )
 
     def _in_one_transaction(self, found: ConsumerRecords) -> None:
         """Copies these, and what comes within a moment."""
         until = time.monotonic() + _TRANSACTION_S
-        offsets: dict[TopicPartition, int] = {}
+        offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         records = 0
         with self._producer.transaction():
             while found:
                 for tp, some in found.by_partition().items():
                     self._producer.send_many(self._topic, some, partition=tp.partition)
-                    offsets[TopicPartition(self._topic, tp.partition)] = self._consumer.position(tp)
+                    offset = OffsetAndMetadata(self._consumer.position(tp), self._source.id)
+                    offsets[TopicPartition(self._topic, tp.partition)] = offset
                 records += len(found)
                 if records >= _TRANSACTION_RECORDS or time.monotonic() > until:
                     break
@@ -130,13 +146,15 @@ class _Copy:
         print(f"{self._records:,} records to {self._topic}, {rate:,.0f}/s{more}", file=sys.stderr)
 
 
-def _reader(options: argparse.Namespace, source: Place, stack: ExitStack) -> tuple[Consumer, str]:
-    """A consumer of the source, and the id of its cluster; its addresses, where brokers have no id."""
+def _reader(options: argparse.Namespace, source: Place, stack: ExitStack) -> tuple[Consumer, str, str]:
+    """A consumer of the source, and the ids of its cluster and topic; the cluster's addresses and "", where brokers
+    have none."""
     reading = options
     if options.from_config is not None:
         reading = argparse.Namespace(**{**vars(options), "config": options.from_config, "profile": "", "settings": []})
     with opened(Admin, reading, source.servers, shared=True, **waiting(options)) as admin:
         cluster = admin.describe_cluster().cluster_id or source.servers
+        topic_id = admin.describe_topics([source.topic])[source.topic].topic_id
     settings = {
         "group_id": f"{_PREFIX}{cluster}/{source.topic}",
         "enable_auto_commit": False,
@@ -151,7 +169,7 @@ def _reader(options: argparse.Namespace, source: Place, stack: ExitStack) -> tup
     except UnsupportedVersionError:  # brokers before 0.11, which have no transactions
         settings["isolation_level"] = "read_uncommitted"
         consumer = stack.enter_context(opened(Consumer, reading, source.servers, shared=True, **settings))
-    return consumer, cluster
+    return consumer, cluster, str(topic_id or "")
 
 
 def _make_room(admin: Admin, topic: str, partitions: int) -> None:
@@ -180,10 +198,12 @@ def _starts(
     if start is None:
         _refuse_mixing(admin, [copies[tp] for tp in new])
     for tp, offset in known.items():
-        if offset > ends[tp]:
+        another_id = noted.copied_id and progress_of[copies[tp]].metadata not in ("", noted.copied_id)
+        if another_id or offset > ends[tp]:
             raise KafkaError(
-                f"{name_of(tp)} ends at {ends[tp]}, and was copied up to {offset}: it is another topic of that name. "
-                f"'kwire groups delete {noted.group!r}' has it copied from its beginning"
+                f"{name_of(tp)} is of another topic of that name than the one that was copied, up to {offset}. "
+                f"'kwire groups delete {noted.group!r}' and --start earliest have it copied from its beginning, after "
+                "the records of the other"
             )
         if offset < firsts[tp]:
             print(f"kwire copy: {name_of(tp)}: {offset} to {firsts[tp] - 1} are gone from the source", file=sys.stderr)
