@@ -126,7 +126,8 @@ def test_aborted_records_are_not_copied(kwire: Kwire, old: Broker, broker: Broke
     assert copy(kwire, old, broker).startswith("0 records")
 
 
-def test_what_comes_is_followed_until_ctrl_c(old: Broker, broker: Broker) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_what_comes_is_followed_until_ctrl_c_or_sigterm(old: Broker, broker: Broker, ending: signal.Signals) -> None:
     fill(old, 5)
     broker.create_topic("clicks", PARTITIONS)
     with following(old, broker) as process:
@@ -134,7 +135,7 @@ def test_what_comes_is_followed_until_ctrl_c(old: Broker, broker: Broker) -> Non
         wait_for(lambda: sum(map(len, committed(broker))) == 5)
         fill(old, 5, first=5)
         wait_for(lambda: sum(map(len, committed(broker))) == 10)
-        os.kill(process.pid, signal.SIGINT)
+        os.kill(process.pid, ending)
         assert process.wait(10) == 130
         said = process.stderr.read().decode()
     assert said.startswith("10 records to clicks, ")

@@ -7,13 +7,12 @@ committed as soon as they are written: at least once.
 from __future__ import annotations
 
 import argparse
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from kwire.cli.connecting import add_connection_options, opened, waiting
 from kwire.cli.format_strings import compiled
+from kwire.cli.interrupting import sigterm_as_interrupt
 from kwire.cli.places import AGO, ENDS
 from kwire.cli.read_bounds import Bound, ends, parse_bound, starts
 from kwire.cli.record_output import FORMATS
@@ -290,16 +289,6 @@ def _head(options: argparse.Namespace) -> bytes:
     from kwire.cli.record_output import head_of
 
     return head_of(options.format) if options.format_string is None and options.output is None else b""
-
-
-@contextmanager
-def sigterm_as_interrupt() -> Iterator[None]:
-    """SIGTERM ends the block as Ctrl-C does, so that a member leaves its group."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _membership(options: argparse.Namespace) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from kwire.cli.connecting import add_client_options, add_compression_option, opened, producing, waiting
+from kwire.cli.interrupting import sigterm_as_interrupt
 from kwire.cli.trouble import trouble_on_stderr
 from kwire.cli.usage import Commands, UsageError, usage_errors
 from kwire.errors import BrokerError, CodecError, UnknownTopicError
@@ -109,7 +110,7 @@ def _between_clusters(options: argparse.Namespace, sources: list[str]) -> int:
         raise UsageError(f"--from {sources[0]!r} cannot be copied together with others: run the command for each")
     if options.start is not None:
         start_of(options.start)
-    with trouble_on_stderr("copy"):
+    with sigterm_as_interrupt(), trouble_on_stderr("copy"):
         return copy_between(options, Place(*_place("--from", sources[0])), Place(*_place("--to", options.to)))
 
 
