@@ -101,7 +101,7 @@ def _sending() -> dict[str, Loop]:
 def send_to(partitions: int, values: list[bytes], *, named: bool = False) -> Callable[[], None]:
     """send() to known partitions, up to the batch: nothing leaves, the batches stay."""
     path = ProducerBase()
-    path.accumulator = accumulator = Accumulator(batch_size=131_072, linger=1e6, buffer_memory=1 << 30)
+    path._accumulator = accumulator = Accumulator(batch_size=131_072, linger=1e6, buffer_memory=1 << 30)
     path.send("topic", b"")
     accumulator.update_partitions(accumulator.topics["topic"], partitions, range(partitions))
 

@@ -23,7 +23,7 @@ class Path(ProducerBase):
     """The compiled front alone."""
 
     def __init__(self, **options: Any) -> None:
-        self.accumulator = Accumulator(**options)
+        self._accumulator = self.accumulator = Accumulator(**options)
         self.accumulator.run_callback = lambda function, delivery: function(delivery)
         self.accumulator.set_clock(100.0, 1_700_000_000_000)
 

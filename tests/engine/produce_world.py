@@ -157,7 +157,7 @@ class ProducerWorld(World):
         self.sender = Sender(self.core, settings, self.accumulator, self.warnings.append)
         self.accumulator.on_attention = lambda: self.sender.pump(self.now)
         self.producer = Sending()
-        self.producer.accumulator = self.accumulator
+        self.producer._accumulator = self.accumulator
 
     @property
     def leader(self) -> Leader:

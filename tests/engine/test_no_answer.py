@@ -77,7 +77,7 @@ def send(world: World) -> Exception:
     accumulator.on_attention = lambda: sender.pump(world.now)
     accumulator.set_clock(world.now, 0)
     producer = Sending()
-    producer.accumulator = accumulator
+    producer._accumulator = accumulator
     delivery = producer.send("t", b"v")
     world.run(delivery.done)
     error = delivery.exception()
