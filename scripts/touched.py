@@ -52,6 +52,7 @@ NIGHTLY: dict[str, tuple[str, ...]] = {
 
 NOTHING_MORE = {
     "_admin/": "signatures; what they ask is in engine/admin/",
+    "contrib/": "reads what clients count; its tests need no more than the embedded broker",
     "engine/ports": "types only",
     "errors/": "names and texts only",
     "legacy/": "Kafka 0.7 is in the tests of every push",

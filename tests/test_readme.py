@@ -81,6 +81,13 @@ HERE = {
     "docs/transactions.md": ["invoiced customer-3", "left = 100", "def bill("],
     "docs/tables.md": ["orders.to_pandas()", "start=timedelta(hours=1)", "read_batches(", "acknowledged"],
     "docs/worker.md": ["orders.retry.1m", "aio.Worker("],
+    "docs/metrics.md": [
+        "producer.metrics()",
+        "consumer.health()",
+        "interceptors=[Audit()]",
+        "instrumentation.process",
+        "generate_latest",
+    ],
     "docs/describe.md": ["protocol.describe("],
     "docs/logs.md": ["def read_log("],
     "docs/spark.md": ["def measurements("],

@@ -80,8 +80,9 @@ def old_log(folder: Path) -> str:
 
 
 def connecting() -> list[str]:
-    """The commands that have to do with brokers."""
-    return [command for command, parser in every_command().items() if "--timeout" in parser._option_string_actions]
+    """The commands that have to do with brokers, not with a schema registry alone."""
+    waiting = [command for command, parser in every_command().items() if "--timeout" in parser._option_string_actions]
+    return [command for command in waiting if not command.startswith("registry ")]
 
 
 def arguments_of(command: str, servers: str, folder: str) -> list[str]:

@@ -287,7 +287,7 @@ def test_a_name_that_says_nothing(kwire: Kwire, tmp_path: Path) -> None:
 
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     path = segment(tmp_path / "orders-0", records.encode([b"%d" % n for n in range(200_000)]))
-    command = [sys.executable, "-m", "kwire.cli.main", "dump", "--output", "value", str(path)]
+    command = [sys.executable, "-m", "kwire", "dump", "--output", "value", str(path)]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": SOURCE}
     )

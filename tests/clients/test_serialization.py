@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+import time
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -421,6 +422,7 @@ def test_an_event_loop_turns_while_many_records_are_read(broker: Broker, topic: 
     turns = 0
 
     def read(raw: bytes | None, context: object) -> int:
+        time.sleep(0.00001)
         return turns
 
     async def main() -> list[int]:

@@ -141,7 +141,6 @@ def test_a_first_argument_that_is_not_the_servers(client: type[Consumer]) -> Non
     [
         (Producer, "produce", r"send\(topic, value"),
         (Producer, "poll", "not needed"),
-        (Producer, "metrics", "not in this version"),
         (Producer, "partitions_for", "Consumer"),
         (Consumer, "consume", "poll"),
         (Admin, "perform_leader_election", "elect_leaders"),
