@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire._codec import SentRows
+from kwire.columns.sent_rows import first_failure
 from kwire.errors import ConfigError, DeliveryError, KafkaError
 from kwire.producer import Producer
 
@@ -173,14 +174,8 @@ class _Writing:
 
     def _raise_failed(self, cause: DeliveryError | None) -> None:
         """Raises DeliveryError for the first row that is known to have failed, with the number of all such rows."""
-        count, row, first = 0, 0, None
-        for start, rows in self._sent:
-            failed, what = rows.failed()
-            count += len(failed)
-            if first is None and what is not None:
-                row, first = start + failed[0], what
-        if first is not None:
-            topic, partition, reason = first
+        if (failure := first_failure(self._sent)) is not None:
+            row, topic, partition, reason, count = failure
             place = f"{topic}-{partition}" if partition >= 0 else topic
             others = f" (the first of {count:,} that failed)" if count > 1 else ""
             raise DeliveryError(f"row {row} was not written to {place}{others}: {reason}", [reason]) from cause

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire._codec import SentRows
+from kwire.columns.sent_rows import first_failure
 from kwire.errors import DeliveryError, KafkaError
 from kwire.errors.wording import spelled
 from kwire.producer import Producer
@@ -173,14 +174,8 @@ class _Writing:
 
     def _raise_failed(self) -> None:
         """Raises WriteError for the first row that is known to have failed, with the number of all such rows."""
-        count, row, first = 0, 0, None
-        for start, rows in self._sent:
-            failed, what = rows.failed()
-            count += len(failed)
-            if first is None and what is not None:
-                row, first = start + failed[0], what
-        if first is not None:
-            topic, partition, reason = first
+        if (failure := first_failure(self._sent)) is not None:
+            row, topic, partition, reason, count = failure
             place = f"{topic}-{partition}" if partition >= 0 else f"topic {topic}"
             others = f" (the first of {count} rows that failed so far)" if count > 1 else ""
             why = spelled(str(reason), options_of(self._client))
