@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from kwire import Admin, Consumer, Producer, ShareConsumer, TopicPartition, aio
 from kwire.errors import ClientClosedError, KafkaError
 from kwire.testing import Broker
+from tests.timing import SOON
 
 
 @pytest.fixture
@@ -23,6 +25,7 @@ def test_a_client_that_was_not_used_knows_no_broker() -> None:
     with Producer("127.0.0.1:1") as producer:
         health = producer.health()
     assert (health.brokers, health.connected, health.buffered_bytes, health.last_error) == ((), 0, 0, None)
+    assert health.reachable
     assert repr(health) == "<Health of a producer\n  brokers: 0 of 0 connected\n  buffered: 0 bytes>"
 
 
@@ -48,11 +51,32 @@ def test_the_last_error_stays_with_its_age() -> None:
         consumer.poll(timeout=0.3)
         health = consumer.health()
     assert health.connected == 0
+    assert not health.reachable
     assert isinstance(health.last_error, KafkaError)
     assert health.seconds_since_error is not None
     assert 0 <= health.seconds_since_error < 10
     assert "127.0.0.1:1: not connected" in repr(health)
     assert "last error, " in repr(health)
+
+
+def test_a_broker_is_reachable_until_an_attempt_fails_and_again_when_one_succeeds(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers, delivery_timeout_ms=60_000) as producer:
+        producer.send("orders", b"v").result(timeout=10)
+        broker.kill(1)
+        give_up = time.monotonic() + SOON
+        while producer.health().connected and time.monotonic() < give_up:
+            time.sleep(0.01)
+        idle = producer.health()
+        waiting = producer.send("orders", b"v")
+        while producer.health().reachable and time.monotonic() < give_up:
+            time.sleep(0.01)
+        tried = producer.health()
+        broker.revive(1)
+        waiting.result(timeout=30)
+        again = producer.health()
+    assert (idle.connected, idle.reachable) == (0, True)
+    assert (tried.connected, tried.reachable) == (0, False)
+    assert (again.connected, again.reachable) == (1, True)
 
 
 def test_a_member_tells_its_group_its_partitions_and_their_lag(broker: Broker) -> None:

@@ -33,6 +33,8 @@ class BrokerHealth(NamedTuple):
     """Since bytes last came over one of its connections; None without one."""
     error: KafkaError | None
     """Why there is no connection, where one was tried."""
+    reachable: bool
+    """As far as is known: False from a failed attempt to connect until one succeeds. An idle client tries none."""
 
     def __str__(self) -> str:
         who = self.address if self.node_id is None else f"broker {self.node_id} at {self.address}"
@@ -76,6 +78,11 @@ class Health(NamedTuple):
     def connected(self) -> int:
         """How many brokers are connected."""
         return sum(broker.connected for broker in self.brokers)
+
+    @property
+    def reachable(self) -> bool:
+        """Whether any broker is, as far as is known: True, too, of a client that was not used yet, or is idle."""
+        return not self.brokers or any(broker.reachable for broker in self.brokers)
 
     @override
     def __repr__(self) -> str:
@@ -129,6 +136,7 @@ def _broker(node: Node, now: float) -> BrokerHealth:
         connected,
         max(now - heard_at, 0.0) if heard_at else None,
         None if connected else node.last_error,
+        not node.outage.is_known if node.outage.reached else node.last_error is None,
     )
 
 

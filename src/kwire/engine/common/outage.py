@@ -72,6 +72,11 @@ class Outage:
         self._since = None
         self._warned = False
 
+    @property
+    def is_known(self) -> bool:
+        """Whether there is one, as an attempt to connect or a silence showed, not only the end of a connection."""
+        return self._warned
+
     def lasted(self, now: float) -> float:
         """Seconds since the outage began; 0 if there is none."""
         return 0.0 if self._since is None else max(now - self._since, 0.0)
