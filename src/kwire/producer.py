@@ -11,6 +11,7 @@ import sys
 import time
 import weakref
 from collections.abc import Mapping
+from functools import cache
 from math import inf
 from types import TracebackType
 
@@ -78,6 +79,7 @@ class Producer(ProducerBase, TransactionCalls):
     def _open(self, settings: ProducerSettings, *, background: bool = True) -> None:
         super()._open(settings, background=background)
         _connect(self._accumulator, self._sender, self._reactor, settings.max_block_ms / 1000)
+        _deliver_at_the_end_of_a_worker()
         _live[id(self)] = weakref.ref(self)
 
     def flush(self, timeout: Timeout = None) -> None:
@@ -209,6 +211,16 @@ def _at_exit() -> None:
             until = 0.0
 
 
+@cache
+def _deliver_at_the_end_of_a_worker() -> None:
+    """A process that `multiprocessing` has forked ends without what `atexit` was told: it has finalizers instead."""
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None and process.parent_process() is not None:
+        from multiprocessing.util import Finalize
+
+        Finalize(None, _at_exit, exitpriority=0)
+
+
 def _open_producers() -> list[Producer]:
     return [producer for reference in list(_live.values()) if (producer := reference()) is not None]
 
@@ -219,6 +231,7 @@ def _after_fork_in_child() -> None:
         producer._reactor.close()
     _live.clear()
     _dropped.clear()
+    _deliver_at_the_end_of_a_worker.cache_clear()
 
 
 atexit.register(_at_exit)

@@ -269,3 +269,23 @@ def test_a_client_that_is_never_closed_ends_silently(broker: Broker, client: str
     code = AT_EXIT.format(client=client, servers=broker.bootstrap_servers)
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def sends_and_leaves(servers: str) -> None:
+    producer = Producer(servers, linger_ms=60_000)
+    for number in range(10):
+        producer.send("t", b"%d" % number)
+    vars(sys)["kept_until_the_end"] = producer
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_worker_of_multiprocessing_delivers_at_its_end_what_it_has_sent(broker: Broker, method: str) -> None:
+    numbers = [b"%d" % number for number in range(10)]
+    with Producer(broker.bootstrap_servers, linger_ms=60_000) as parents:
+        parents.send("t", b"the parent's")
+        process = multiprocessing.get_context(method).Process(target=sends_and_leaves, args=(broker.bootstrap_servers,))
+        process.start()
+        process.join(PATIENT)
+        assert process.exitcode == 0
+        assert [value for value in broker.values("t") if value in numbers] == numbers
+    assert sorted(broker.values("t")) == [*numbers, b"the parent's"]
