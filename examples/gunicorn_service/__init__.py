@@ -1,0 +1,1 @@
+"""A WSGI service whose prefork workers have a producer each."""
