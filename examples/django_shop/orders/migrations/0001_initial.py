@@ -1,0 +1,18 @@
+"""The table of orders."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    initial = True
+    operations = [
+        migrations.CreateModel(
+            name="Order",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("customer", models.CharField(max_length=80)),
+                ("cents", models.PositiveIntegerField()),
+                ("billed", models.BooleanField(default=False)),
+            ],
+        )
+    ]
