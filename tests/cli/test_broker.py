@@ -92,7 +92,7 @@ def test_nodes_and_properties() -> None:
 
 def test_racks_features_and_an_address_for_clients() -> None:
     arguments = ["--nodes", "2", "--rack", "a", "--rack", "b", "--feature", "transaction.version=1"]
-    with running(*arguments, "--advertised-host", "localhost", "--topic", "t") as (_, addresses):
+    with running(*arguments, "--advertised", "localhost", "--topic", "t") as (_, addresses):
         assert addresses.startswith("localhost:")
         admin = AdminClient({"bootstrap.servers": addresses})
         told = admin.describe_cluster().result(WITHIN_S)
@@ -138,7 +138,14 @@ def test_a_port_that_is_taken_is_one_line_on_stderr(capsys: pytest.CaptureFixtur
         (["--feature", "transaction.version"], "NAME=LEVEL"),
         (["--feature", "transaction.version=9"], "transaction.version 9"),
         (["--rack", "a", "--rack", "b"], "racks"),
-        (["--host", "0.0.0.0"], "advertised_host"),
+        (["--host", "0.0.0.0"], "set advertised"),
+        (["--advertised", "0.0.0.0:9092"], "advertised '0.0.0.0'"),
+        (["--advertised", "kafka:"], "localhost:9092"),
+        (["--advertised", "kafka:0"], "advertised 0"),
+        (["--advertised", "kafka:65535", "--nodes", "3"], "advertised 65535"),
+        (["--advertised", "a", "--advertised", "b", "--nodes", "3"], "each of 3 nodes"),
+        (["--listener", "0.0.0.0:29092"], "0.0.0.0:29092=localhost:29092"),
+        (["--listener", "0.0.0.0=localhost:29092"], "0.0.0.0:29092"),
         (["--property", "group.max.size=many"], "group.max.size 'many'"),
     ],
 )

@@ -146,7 +146,7 @@ def test_a_login_that_is_missing_or_not_expected(kwire: Kwire, broker: Broker) -
 
 
 def test_an_advertised_name_that_is_unknown_here(kwire: Kwire) -> None:
-    with Broker(host="127.0.0.1", advertised_host="broker.invalid") as hidden:
+    with Broker(host="127.0.0.1", advertised="broker.invalid") as hidden:
         port = hidden.bootstrap_servers.rpartition(":")[2]
         outcome = kwire("ping", "-b", f"127.0.0.1:{port}")
     assert outcome.code == 3

@@ -31,7 +31,7 @@ from kwire.testing.release import Release
 from kwire.testing.requests import CloseConnectionError, Flow, Suspend
 from kwire.testing.serving.apis import Answer, BrokerApis
 from kwire.testing.settings.properties import BrokerProperties
-from kwire.testing.state.nodes import Nodes
+from kwire.testing.state.nodes import Endpoint, Nodes
 from tests.engine.world import Peer, World
 
 EPOCH_MS = 1_700_000_000_000
@@ -187,8 +187,8 @@ class EmbeddedWorld:
         known = Release.find(release, HANDLERS)
         self.apis = {node: BrokerApis(self.cluster, known, self.faults, node=node) for node in self.cluster.nodes.ids}
         for node in self.cluster.nodes:
-            node.host, node.port = "node", node.node_id
-        self.addresses = {node.node_id: Address(node.host, node.port) for node in self.cluster.nodes}
+            node.endpoints = [Endpoint.at("node", node.node_id)]
+        self.addresses = {node.node_id: Address("node", node.node_id) for node in self.cluster.nodes}
         self.clients: list[EmbeddedClient] = []
         self.agenda: list[tuple[float, int, Callable[[], None]]] = []
         self.order = itertools.count()

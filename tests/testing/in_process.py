@@ -16,7 +16,7 @@ from kwire.testing.requests import Flow, Suspend
 from kwire.testing.sasl import Accounts
 from kwire.testing.serving.apis import Answer, BrokerApis
 from kwire.testing.settings.properties import BrokerProperties
-from kwire.testing.state.nodes import Nodes
+from kwire.testing.state.nodes import Endpoint, Nodes
 from tests.timing import PATIENT
 
 PORT = 19092
@@ -78,7 +78,7 @@ class InProcess:
         options["features"] = finalized_features(known, options.get("features"))
         self.cluster = ClusterState(clock=lambda: WALL_CLOCK_MS, now=lambda: self.now, release=known.number, **options)
         for node in self.cluster.nodes:
-            node.host, node.port = "127.0.0.1", PORT + node.node_id - 1
+            node.endpoints = [Endpoint.at("127.0.0.1", PORT + node.node_id - 1)]
         self.faults = Faults()
         self.nodes = {
             node: BrokerApis(self.cluster, known, self.faults, accounts, node) for node in self.cluster.nodes.ids

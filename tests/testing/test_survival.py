@@ -473,7 +473,7 @@ def test_a_connections_fault_costs_that_connection(
 ) -> None:
     with Broker() as broker, Client(broker) as unlucky:
         assert unlucky.ask(MetadataRequest(topics=[]), 9).brokers
-        [connection] = broker._listeners[1].connections
+        [connection] = broker._listeners[1][0].connections
         monkeypatch.setattr(connection, "serve_ready", _raise)
         unlucky.send(MetadataRequest(topics=[]), 9)
         assert unlucky.is_closed()
@@ -486,7 +486,7 @@ def test_what_is_done_when_a_client_goes_may_fail(caplog: pytest.LogCaptureFixtu
     with Broker() as broker:
         with Client(broker) as client:
             client.ask(MetadataRequest(topics=[]), 9)
-            [connection] = broker._listeners[1].connections
+            [connection] = broker._listeners[1][0].connections
             connection._serve.session.on_close += [_raise, ended.set]
         assert ended.wait(PATIENT)
         assert _is_served(broker)

@@ -16,13 +16,13 @@ from kwire.cli.broker_clients import as_lines, read_users, write_client_files
 from kwire.cli.usage import Commands, UsageError, usage_errors
 
 _OPTIONS_FOR = {
-    "advertised.listeners": "--advertised-host",
+    "advertised.listeners": "--advertised",
     "allow.everyone.if.no.acl.found": "--allow-everyone-if-no-acl-found",
     "authorizer.class.name": "--authorizer",
     "auto.create.topics.enable": "--no-auto-create",
     "broker.rack": "--rack",
     "connections.max.reauth.ms": "--max-reauth-ms",
-    "listeners": "--host with --port",
+    "listeners": "--host with --port, or --listener",
     "num.partitions": "--partitions",
     "sasl.enabled.mechanisms": "--mechanism",
     "super.users": "--super-user",
@@ -38,6 +38,8 @@ examples:
   kwire broker --no-auto-create --verbose        topics only by CreateTopics; every refused request is reported
   kwire broker --tls --user alice:secret         behind TLS, with a login; says which settings a client needs
   kwire broker --nodes 3 --port 9092             three brokers, on 9092, 9093 and 9094; topics have three replicas
+  kwire broker --host 0.0.0.0 --port 9092 --advertised kafka:9092 --listener 0.0.0.0:29092=localhost:29092
+                                                 behind mapped ports: kafka to containers, localhost to others
   kwire broker --authorizer --super-user User:alice --user alice:secret
                                                  alice may do everything, others what ACLs allow them
 
@@ -55,10 +57,21 @@ def add_parser(commands: Commands) -> None:
         epilog=_EPILOG,
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
-    parser.add_argument(
-        "--advertised-host", metavar="HOST", help="the address that clients are given (default: --host)"
-    )
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
+    parser.add_argument(
+        "--advertised",
+        action="append",
+        metavar="HOST[:PORT]",
+        help="where clients are told to come (default: --host, and the port listened on); ports of several nodes follow"
+        ", or once for each node",
+    )
+    parser.add_argument(
+        "--listener",
+        action="append",
+        default=[],
+        metavar="HOST:PORT=HOST[:PORT]",
+        help="listen there, too, and tell clients that come by it to come to the second address; may be repeated",
+    )
     parser.add_argument("--nodes", type=int, default=1, metavar="N", help="how many brokers; their ports follow --port")
     parser.add_argument(
         "--rack", action="append", default=[], metavar="NAME", help="rack of a node; once for each node, in their order"
@@ -147,8 +160,9 @@ def run(options: argparse.Namespace) -> int:
         users = read_users(options.user, options.users_file)
         broker = Broker(
             host=options.host,
-            advertised_host=options.advertised_host,
             port=options.port,
+            advertised=options.advertised,
+            listeners=dict(map(parse_listener, options.listener)),
             release=options.release,
             generation=options.generation,
             topics=dict(parse_topic(text, options.partitions) for text in options.topic),
@@ -190,6 +204,14 @@ def parse_topic(text: str, default_partitions: int) -> tuple[str, int]:
     if not count.isdecimal() or not int(count):
         raise UsageError(f"--topic {text!r}: write NAME or NAME:PARTITIONS, as in orders:12")
     return name, int(count)
+
+
+def parse_listener(text: str) -> tuple[str, str]:
+    """("0.0.0.0:29092", "localhost:29092") from "0.0.0.0:29092=localhost:29092". UsageError for anything else."""
+    bound, _, advertised = text.partition("=")
+    if not bound or not advertised:
+        raise UsageError(f"--listener {text!r}: write HOST:PORT=HOST:PORT, as in 0.0.0.0:29092=localhost:29092")
+    return bound, advertised
 
 
 def parse_property(text: str) -> tuple[str, str]:

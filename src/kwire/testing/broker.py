@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from kwire import records
+from kwire.engine.common.addresses import Address
 from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
 from kwire.protocol import proposal
 from kwire.testing.answers.handlers import HANDLERS
@@ -38,9 +39,10 @@ from kwire.testing.serving.wire_0_7 import REQUEST_NAMES, BrokerApis07, ByteTopi
 from kwire.testing.serving.wire_proposal import REQUEST_NAMES as PROPOSED_NAMES
 from kwire.testing.serving.wire_proposal import ProposalApis
 from kwire.testing.settings.config_names import split_topic_defaults
+from kwire.testing.settings.listeners import read_listeners
 from kwire.testing.settings.properties import BrokerProperties
 from kwire.testing.state.authorizer import Authorizer
-from kwire.testing.state.nodes import Nodes
+from kwire.testing.state.nodes import Endpoint, Nodes
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
     from kwire.testing.certificates import Certificates
 
 _T = TypeVar("_T")
-_EVERY_ADDRESS = ("", "0.0.0.0", "::")
 _LARGEST_REQUEST = 104_857_600
 _MAX_NODES = 100
 _AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -66,10 +67,12 @@ class Broker(NodeControls):
     "0.8.0" to "4.4.0". `topics` are created at the start: {name: partitions}, or names alone for `num_partitions` each.
     `auto_create_topics` creates a topic with `num_partitions` partitions when a client asks for its metadata.
     `max_message_bytes` is the largest record batch. `retention_bytes` limits each partition: the oldest records go.
-    `port` 0 takes a free port. Clients are told to come to `advertised_host`, if it is not None, else to `host`.
+    `port` 0 takes a free port. Clients are told to come to `advertised`, "HOST" or "HOST:PORT", else to `host`; those
+    that come by others of the `listeners`, {"0.0.0.0:29092": "localhost:29092"}, are told to come there again.
 
     `nodes` is how many brokers make up the cluster, with the ids 1, 2, 3 ... and ports that follow `port`; `racks` are
-    where they stand. Topics have three replicas then, or as many as there are nodes. `clock` is the broker's time.
+    where they stand. Advertised ports follow, too, but a list has an address for each node. Topics have three replicas
+    then, or as many as there are nodes. `clock` is the broker's time.
 
     `users` are passwords by name: clients have to log in, by one of `mechanisms`: SCRAM-SHA-512, SCRAM-SHA-256 and
     PLAIN, those of the release, unless others are named; OAUTHBEARER takes unsecured tokens of anyone. With
@@ -95,7 +98,8 @@ class Broker(NodeControls):
         *,
         host: str = "127.0.0.1",
         port: int = 0,
-        advertised_host: str | None = None,
+        advertised: str | Sequence[str] | None = None,
+        listeners: Mapping[str, str | Sequence[str]] | None = None,
         release: str = "4.4.0",
         generation: str | None = None,
         topics: Mapping[str, int] | Iterable[str] | None = None,
@@ -123,9 +127,9 @@ class Broker(NodeControls):
         allow_everyone_if_no_acl_found: bool = False,
         **properties: float | str,
     ) -> None:
-        self._advertised_host = host if advertised_host is None else advertised_host
-        _check_options(generation, self._advertised_host, port, num_partitions, max_request_bytes)
+        _check_options(generation, num_partitions, max_request_bytes)
         _check_range("nodes", nodes, 1, 1 if generation else _MAX_NODES)
+        self._listener_options = read_listeners(host, port, advertised, listeners or {}, nodes)
         self.clock = clock or Clock()
         super_users = tuple(super_users)
         if generation is None:
@@ -134,7 +138,7 @@ class Broker(NodeControls):
             known = Release.find(release, HANDLERS, unstable=chosen.unstable_api_versions_enable)
             self._security = make_security(
                 known,
-                self._advertised_host,
+                [told for options in self._listener_options for told, _ in options.advertised],
                 users=users,
                 mechanisms=mechanisms,
                 scram_iterations=scram_iterations,
@@ -180,10 +184,13 @@ class Broker(NodeControls):
         self._cluster = apis[1].cluster
         new_transport = self._security.new_transport()
         self._listeners = {
-            node: Listener(each, host, port and port + node - 1, max_request_bytes, new_transport)
+            node: [
+                Listener(each, options.host, options.bound_port(node), max_request_bytes, new_transport, number)
+                for number, options in enumerate(self._listener_options)
+            ]
             for node, each in apis.items()
         }
-        self._server = Server(list(self._listeners.values()), self.clock)
+        self._server = Server(self._all_listeners, self.clock)
         for name, partitions in _counts(topics or {}, num_partitions).items():
             self.create_topic(name, partitions)
 
@@ -230,7 +237,7 @@ class Broker(NodeControls):
         self.clock.attach(self._advance_to)
         if isinstance(self._cluster, ClusterState):
             for node in self._cluster.nodes:
-                node.host, node.port = self._advertised_host, self._listeners[node.node_id].port
+                node.endpoints = [self._endpoint(node.node_id, number) for number in range(len(self._listener_options))]
 
     def stop(self) -> None:
         """Closes every connection and ends the thread; harmless when it does not run."""
@@ -249,17 +256,21 @@ class Broker(NodeControls):
         """`host:port`, of every node. Raises ConfigError before the first start, when there is no port yet."""
         return ",".join(map(self.address_of, self._listeners))
 
-    def address_of(self, node: int) -> str:
-        """`host:port` of one node. Raises ConfigError before the first start."""
-        if not (port := self._listeners[node].port):
-            raise ConfigError("the broker has no port before it is started: use `with Broker() as broker` or start()")
-        host = self._advertised_host
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    def address_of(self, node: int, *, listener: int = 0) -> str:
+        """`host:port` of one node as clients are told, by the first listener or another one.
+
+        Raises ConfigError before the first start.
+        """
+        return str(self._endpoint(node, listener).advertised)
+
+    def bound_address_of(self, node: int, *, listener: int = 0) -> str:
+        """`host:port` where one node listens, whatever clients are told. Raises ConfigError before the first start."""
+        return str(self._endpoint(node, listener).bound)
 
     @property
     def port(self) -> int:
         """The port of the first node; it stays the same over stop and start."""
-        return self._listeners[1].port
+        return self._listeners[1][0].port
 
     @property
     def release(self) -> str:
@@ -351,8 +362,8 @@ class Broker(NodeControls):
     def request_count(self, api: str, version: int | None = None, *, node: int | None = None) -> int:
         """How many requests of an API ("Produce") came in, of one version or of all, at one node or at all."""
         key = key_of(api, self._keys)
-        chosen = self._listeners.values() if node is None else [self._listeners[node]]
-        seen = [listener.apis.seen for listener in chosen]
+        chosen = self._listeners if node is None else [node]
+        seen = [self._listeners[each][0].apis.seen for each in chosen]
         return self._run(
             lambda: sum(n for each in seen for at, n in each.items() if at[0] == key and version in (None, at[1]))
         )
@@ -371,7 +382,7 @@ class Broker(NodeControls):
         """Closes every connection, as a restart would; returns how many there were."""
 
         def work() -> int:
-            connections = [each for listener in self._listeners.values() for each in listener.connections]
+            connections = [each for listener in self._all_listeners for each in listener.connections]
             for connection in connections:
                 connection.close()
             return len(connections)
@@ -380,13 +391,24 @@ class Broker(NodeControls):
 
     def refuse_connections(self) -> None:
         """New connections are refused from now on; the present ones stay."""
-        for listener in self._listeners.values():
+        for listener in self._all_listeners:
             self._run(partial(self._server.stop_listening, listener))
 
     def accept_connections(self) -> None:
         """Takes new connections again, on the same port."""
-        for listener in self._listeners.values():
+        for listener in self._all_listeners:
             self._run(partial(self._server.listen, listener))
+
+    @property
+    def _all_listeners(self) -> list[Listener]:
+        return [listener for each in self._listeners.values() for listener in each]
+
+    def _endpoint(self, node: int, number: int) -> Endpoint:
+        listener, options = self._listeners[node][number], self._listener_options[number]
+        if not listener.port:
+            raise ConfigError("the broker has no port before it is started: use `with Broker() as broker` or start()")
+        bound = Address(listener.host, listener.port)
+        return Endpoint(bound, options.advertised_address(node, listener.port))
 
     def _state(self) -> ClusterState:
         if not isinstance(self._cluster, ClusterState):
@@ -426,17 +448,12 @@ class Broker(NodeControls):
             time.sleep(0.002)
 
 
-def _check_options(generation: str | None, host: str, port: int, num_partitions: int, max_request_bytes: int) -> None:
+def _check_options(generation: str | None, num_partitions: int, max_request_bytes: int) -> None:
     if generation not in (None, *_GENERATIONS):
         raise ConfigError(
             f"generation {generation!r}: expected {' or '.join(map(repr, _GENERATIONS))}; leave it out and choose a "
             "`release` for 0.8 and newer"
         )
-    if host in _EVERY_ADDRESS:
-        raise ConfigError(
-            f"host {host!r}: clients are given this address, so they must be able to reach it; or set advertised_host"
-        )
-    _check_range("port", port, 0, 65535)
     _check_range("num_partitions", num_partitions, 1, 10_000)
     _check_range("max_request_bytes", max_request_bytes, 64, 2**31 - 1)
 

@@ -26,7 +26,7 @@ class NodeControls(ABC):
     """The part of `Broker` that is about nodes, by their ids: 1, 2, 3 ... Raises ConfigError for an unknown one."""
 
     _server: Server
-    _listeners: dict[int, Listener]
+    _listeners: dict[int, list[Listener]]
     faults: Faults
 
     @abstractmethod
@@ -49,11 +49,11 @@ class NodeControls(ABC):
 
         def work() -> None:
             self._state().kill(node)
-            listener = self._listeners[node]
-            listener.enabled = False
-            self._server.stop_listening(listener)
-            for connection in list(listener.connections):
-                connection.close()
+            for listener in self._listeners[node]:
+                listener.enabled = False
+                self._server.stop_listening(listener)
+                for connection in list(listener.connections):
+                    connection.close()
 
         self._run(work)
 
@@ -62,8 +62,9 @@ class NodeControls(ABC):
 
         def work() -> None:
             self._state().revive(node)
-            self._listeners[node].enabled = True
-            self._server.listen(self._listeners[node])
+            for listener in self._listeners[node]:
+                listener.enabled = True
+                self._server.listen(listener)
 
         self._run(work)
 

@@ -15,8 +15,10 @@ from kwire.testing.release import Release
 from kwire.testing.state.authorizer import OPERATIONS_OF, THE_CLUSTER, TOPIC, refusal
 
 if TYPE_CHECKING:
+    from kwire.engine.common.addresses import Address
     from kwire.testing.cluster import ClusterState
     from kwire.testing.session import Session
+    from kwire.testing.state.nodes import Node
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -51,6 +53,10 @@ class RequestContext(Generic[RequestT]):
     def client_host(self) -> str:
         """The address of the client, as Kafka shows it in the descriptions of groups."""
         return f"/{self.session.host}"
+
+    def address_of(self, node: Node) -> Address:
+        """Where the client is told to find a node: by the listener that it came by itself."""
+        return node.endpoints[self.session.listener].advertised
 
     @property
     def principal(self) -> str:

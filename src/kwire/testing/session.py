@@ -37,19 +37,25 @@ class Step(Enum):
 
 
 class Session:
-    """One connection's login. `now` is a monotonic clock in seconds, `host` the address of the client.
-    `on_close` is called when the connection closes.
+    """One connection's login. `now` is a monotonic clock in seconds, `host` the address of the client,
+    `listener` the number of the listener that it came by. `on_close` is called when the connection closes.
 
     `refusal` is set when the login failed: the connection closes after the answer that says so.
     """
 
     def __init__(
-        self, accounts: Accounts | None, release: Release, now: Callable[[], float], host: str = "127.0.0.1"
+        self,
+        accounts: Accounts | None,
+        release: Release,
+        now: Callable[[], float],
+        host: str = "127.0.0.1",
+        listener: int = 0,
     ) -> None:
         self._accounts = accounts
         self._release = release
         self._now = now
         self.host = host
+        self.listener = listener
         self.on_close: list[Callable[[], None]] = []
         self._exchange: Exchange | None = None
         self._began_again = -math.inf

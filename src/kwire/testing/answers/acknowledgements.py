@@ -69,4 +69,4 @@ def name_leaders(context: Context, response: Any, made_endpoint: Any) -> None:
                 name_leader(row, context.cluster, None, topic.topic_id, row.partition_index)
                 leaders.add(row.current_leader.leader_id)
     if leaders:
-        response.node_endpoints = endpoints(context.cluster, leaders, made_endpoint)
+        response.node_endpoints = endpoints(context, leaders, made_endpoint)

@@ -70,7 +70,7 @@ def answer(context: RequestContext[ProduceRequest]) -> ProduceResponse | None:
     rows = [row for topic in response.responses for row in topic.partition_responses if row.error_code in MOVED]
     if rows and context.version >= 10:
         leaders = {row.current_leader.leader_id for row in rows}
-        response.node_endpoints = endpoints(context.cluster, leaders, ProduceResponse.NodeEndpoint)
+        response.node_endpoints = endpoints(context, leaders, ProduceResponse.NodeEndpoint)
     if context.request.acks != 0:
         return response
     for topic in response.responses:

@@ -209,7 +209,7 @@ def _name_endpoints(context: Context, response: FetchResponse) -> None:
     rows = [row for topic in response.responses for row in topic.partitions if row.error_code in MOVED]
     if rows:
         leaders = {row.current_leader.leader_id for row in rows}
-        response.node_endpoints = endpoints(context.cluster, leaders, FetchResponse.NodeEndpoint)
+        response.node_endpoints = endpoints(context, leaders, FetchResponse.NodeEndpoint)
 
 
 def _is_committed(context: Context) -> bool:

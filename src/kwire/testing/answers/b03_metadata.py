@@ -65,7 +65,7 @@ def _response(context: RequestContext[MetadataRequest], topics: list[_Topic]) ->
     listed = cluster.topics or context.release.lists_brokers_without_topics
     return MetadataResponse(
         brokers=[
-            _Broker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            _Broker(node_id=node.node_id, **context.address_of(node)._asdict(), rack=node.rack)
             for node in cluster.nodes.alive
         ]
         if listed

@@ -51,7 +51,8 @@ def _coordinator(context: Context, key: str) -> _Coordinator:
         node = _node(context, key)
     except BrokerError as refused:
         return _refused(key, refused.code, refused.context)
-    return _Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port, error_message=_NO_ERROR)
+    where = context.address_of(node)
+    return _Coordinator(key=key, node_id=node.node_id, **where._asdict(), error_message=_NO_ERROR)
 
 
 def _node(context: Context, key: str) -> Node:

@@ -85,6 +85,6 @@ def _endpoints(context: Context) -> list[DescribeQuorumResponse.Node]:
     if context.version < _DIRECTORIES_SINCE:
         return []
     return [
-        made(node_id=node.node_id, listeners=[made.Listener(name=_LISTENER, host=node.host, port=node.port)])
+        made(node_id=node.node_id, listeners=[made.Listener(name=_LISTENER, **context.address_of(node)._asdict())])
         for node in context.cluster.nodes
     ]

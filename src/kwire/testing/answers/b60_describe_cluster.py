@@ -37,8 +37,7 @@ def answer(context: Context) -> DescribeClusterResponse:
         brokers=[
             _Node(
                 broker_id=node.node_id,
-                host=node.host,
-                port=node.port,
+                **context.address_of(node)._asdict(),
                 rack=node.rack,
                 is_fenced=context.version >= 2 and not node.alive,
             )

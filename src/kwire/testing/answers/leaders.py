@@ -11,6 +11,7 @@ from typing import Any
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
 from kwire.testing.cluster import ClusterState
+from kwire.testing.requests import RequestContext
 
 MOVED = {codes.NOT_LEADER_OR_FOLLOWER.code, codes.FENCED_LEADER_EPOCH.code}
 
@@ -25,11 +26,11 @@ def name_leader(row: Any, cluster: ClusterState, name: str | None, topic_id: Any
     row.current_leader.leader_epoch = partition.leader_epoch
 
 
-def endpoints(cluster: ClusterState, leaders: Iterable[int], made: Any) -> list[Any]:
+def endpoints(context: RequestContext[Any], leaders: Iterable[int], made: Any) -> list[Any]:
     """Where these nodes are reached, as rows of the type `made`."""
     wanted = set(leaders)
     return [
-        made(node_id=each.node_id, host=each.host, port=each.port, rack=each.rack)
-        for each in cluster.nodes.alive
+        made(node_id=each.node_id, **context.address_of(each)._asdict(), rack=each.rack)
+        for each in context.cluster.nodes.alive
         if each.node_id in wanted
     ]

@@ -88,9 +88,9 @@ class BrokerApis:
         self.node = node
         self.seen: Counter[tuple[int, int]] = Counter()
 
-    def connect(self, host: str = "127.0.0.1") -> Served:
-        """What serves the frames of a new connection from `host`, one after the other."""
-        return Served(self, Session(self.accounts, self.release, self.now, host))
+    def connect(self, host: str = "127.0.0.1", listener: int = 0) -> Served:
+        """What serves the frames of a new connection from `host` by a listener, one after the other."""
+        return Served(self, Session(self.accounts, self.release, self.now, host, listener))
 
     def serve(self, frame: Buffer, session: Session) -> Flow[Answer]:
         """The flow of one frame (without its size). Raises CloseConnectionError."""

@@ -22,7 +22,10 @@ AnyApis = BrokerApis | BrokerApis07 | ProposalApis
 
 
 class Listener:
-    """Serves `apis` on `host`:`port`; port 0 takes a free one, and keeps it. A dead node's is not `enabled`."""
+    """Serves `apis` on `host`:`port`; port 0 takes a free one, and keeps it. A dead node's is not `enabled`.
+
+    `number` tells it from the others of its node.
+    """
 
     def __init__(
         self,
@@ -31,26 +34,28 @@ class Listener:
         port: int,
         max_frame: int,
         new_transport: Callable[[socket.socket], Transport] = PlainTransport,
+        number: int = 0,
     ) -> None:
         self.apis = apis
+        self.host = host
         self.port = port
         self.enabled = True
         self.socket: socket.socket | None = None
         self.connections: set[Connection] = set()
-        self._host = host
+        self._number = number
         self._max_frame = max_frame
         self._new_transport = new_transport
 
     def open(self) -> socket.socket:
         """Listens, on the port that it had before if there was one. Raises ConfigError."""
-        listener = socket.socket(socket.AF_INET6 if ":" in self._host else socket.AF_INET, socket.SOCK_STREAM)
+        listener = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET, socket.SOCK_STREAM)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((self._host, self.port))
+            listener.bind((self.host, self.port))
             listener.listen(128)
         except (OSError, OverflowError) as error:
             listener.close()
-            raise errors.ConfigError(f"cannot listen on {self._host}:{self.port}: {error}") from error
+            raise errors.ConfigError(f"cannot listen on {self.host}:{self.port}: {error}") from error
         listener.setblocking(False)
         self.port = listener.getsockname()[1]
         self.socket = listener
@@ -76,7 +81,7 @@ class Listener:
             made = Connection(
                 sock,
                 self._new_transport(sock),
-                self.apis.connect(host),
+                self.apis.connect(host, self._number),
                 self._max_frame,
                 now,
                 lambda: self.apis.faults.bytes_per_second,

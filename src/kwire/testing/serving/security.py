@@ -90,7 +90,7 @@ def _token(user: str) -> tuple[str, float]:
 
 def make_security(
     release: Release,
-    host: str,
+    hosts: Iterable[str],
     *,
     users: Mapping[str, str] | None,
     mechanisms: Iterable[str] | None,
@@ -102,7 +102,7 @@ def make_security(
     """Raises ConfigError for options that the release does not have or that do not fit each other."""
     return Security(
         _accounts(release, users, mechanisms, scram_iterations, max_reauth_ms),
-        _certificates(release, host, tls, certificates),
+        _certificates(release, hosts, tls, certificates),
         client_certificate=tls == "mutual",
         tls_1_3=release.number >= _FIRST_WITH_TLS_1_3,
     )
@@ -150,7 +150,7 @@ def _mechanisms(release: Release, wanted: Iterable[str] | None) -> tuple[str, ..
 
 
 def _certificates(
-    release: Release, host: str, tls: bool | Literal["mutual"], given: Certificates | None
+    release: Release, hosts: Iterable[str], tls: bool | Literal["mutual"], given: Certificates | None
 ) -> Certificates | None:
     if tls not in (True, False, "mutual"):
         raise ConfigError(f"tls {tls!r}: True, or 'mutual' for clients that need a certificate")
@@ -164,4 +164,4 @@ def _certificates(
         return given
     from kwire.testing.certificates import LOOPBACK, Certificates
 
-    return Certificates(LOOPBACK if host in LOOPBACK else (*LOOPBACK, host))
+    return Certificates(dict.fromkeys((*LOOPBACK, *hosts)))

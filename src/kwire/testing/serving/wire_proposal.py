@@ -47,7 +47,7 @@ class ProposalApis:
         self.now = now
         self.seen: Counter[tuple[int, int]] = Counter()
 
-    def connect(self, host: str = "") -> Callable[[Buffer], Flow[Answer]]:
+    def connect(self, host: str = "", listener: int = 0) -> Callable[[Buffer], Flow[Answer]]:
         """What serves the frames of a new connection."""
         return self.serve
 

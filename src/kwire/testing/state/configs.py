@@ -8,7 +8,7 @@ what it was started with holds for those that are options here, Kafka's default 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +32,7 @@ from kwire.testing.settings.properties import BrokerProperties
 from kwire.testing.state.partition import check_topic_name
 
 if TYPE_CHECKING:
+    from kwire.engine.common.addresses import Address
     from kwire.testing.cluster import ClusterState
 
 ON_TOPIC, ON_BROKER, ON_ALL_BROKERS, AT_START, SHIPPED, ON_LOGGER, ON_CLIENT_METRICS, ON_GROUP = range(1, 9)
@@ -191,11 +192,13 @@ class Configs:
     def _values_at_start(self, node_id: int) -> dict[str, str]:
         """What the options of this very broker say, by Kafka's names."""
         cluster, node = self._cluster, self._cluster.nodes[node_id]
-        listener = f"{cluster.security_protocol}://{node.host}:{node.port}"
         started = {key: _text(getattr(self._at_start, key.replace(".", "_"))) for key in _properties()}
         started |= cluster.values_at_start
         started |= {"node.id": str(node_id), "broker.id": str(node_id)}
-        started |= {"listeners": listener, "advertised.listeners": listener}
+        started |= {
+            "listeners": _listed(cluster.security_protocol, [each.bound for each in node.endpoints]),
+            "advertised.listeners": _listed(cluster.security_protocol, [each.advertised for each in node.endpoints]),
+        }
         if node.rack is not None:
             started["broker.rack"] = node.rack
         return started
@@ -272,3 +275,9 @@ def _text(value: Any) -> str:
 
 def _parsed(text: str, kind: type) -> Any:
     return text.lower() == "true" if kind is bool else kind(text)
+
+
+def _listed(protocol: str, addresses: Sequence[Address]) -> str:
+    """Listeners as Kafka lists them: the first has the name of its protocol, others are told apart by their numbers."""
+    names = [protocol, *(f"{protocol}_{number}" for number in range(2, len(addresses) + 1))]
+    return ",".join(f"{name}://{address}" for name, address in zip(names, addresses, strict=True))

@@ -7,20 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
+from kwire.engine.common.addresses import Address
 from kwire.errors import ConfigError
 
 NO_NODE = -1
 
 
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A listener of a node: where it listens, and where clients that come by it are told to come."""
+
+    bound: Address
+    advertised: Address
+
+    @classmethod
+    def at(cls, host: str, port: int) -> Self:
+        """One whose clients are told where it listens."""
+        return cls(Address(host, port), Address(host, port))
+
+
 @dataclass(slots=True, eq=False)
 class Node:
-    """One broker by id. `host` and `port` are where clients reach it; `rack` is None without one."""
+    """One broker by id. `endpoints` are its listeners, in the order of every node's; `rack` is None without one."""
 
     node_id: int
     rack: str | None = None
-    host: str = ""
-    port: int = 0
+    endpoints: Sequence[Endpoint] = ()
     alive: bool = True
 
 
