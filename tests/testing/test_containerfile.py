@@ -140,6 +140,7 @@ def test_it_ends_cleanly_as_process_number_one_which_signals_reach_only_if_it_ha
         assert process.wait(PATIENT) == 0
 
 
+@pytest.mark.nightly
 def test_the_commands_of_the_page_start_it(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "testing.md").read_text()
     runs = re.findall(r"^docker run .* kwire-broker(.*)$|^ +command: (.*)$", page, flags=re.MULTILINE)
