@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple
 
 from benchmarks.compare.processes import LineProcess
 
@@ -18,17 +19,25 @@ _RETENTION_BYTES = 5 * 1024 * 1024
 _START_LIMIT_S = {"mock": 20.0, "embedded": 20.0, "kafka": 120.0}
 
 
+class Running(NamedTuple):
+    """A broker's address; if it speaks TLS itself, its address with TLS and the file with the certificate to trust."""
+
+    bootstrap: str
+    tls: str = ""
+    ca_file: str = ""
+
+
 @contextmanager
-def running(kind: str, topics: Mapping[str, int], release: str = "") -> Iterator[str]:
-    """The address of a broker that has these topics (name -> partitions)."""
+def running(kind: str, topics: Mapping[str, int], release: str = "") -> Iterator[Running]:
+    """A broker that has these topics (name -> partitions)."""
     process = LineProcess(f"the broker {kind!r}", _command(kind, topics, release or _NEWEST))
     try:
-        bootstrap = process.read_line(_START_LIMIT_S[kind])
+        broker = Running(*process.read_line(_START_LIMIT_S[kind]).split())
         if kind == "kafka":
-            _create_topics(bootstrap, topics)
-        yield bootstrap
+            _create_topics(broker.bootstrap, topics)
+        yield broker
     finally:
-        process.stop(terminate=True)
+        process.stop(terminate=kind != "kafka")
 
 
 def _command(kind: str, topics: Mapping[str, int], release: str) -> list[str]:
@@ -36,7 +45,7 @@ def _command(kind: str, topics: Mapping[str, int], release: str) -> list[str]:
     if kind == "mock":
         return ["-m", "benchmarks.compare.mock_cluster", *named]
     if kind == "kafka":
-        return ["-m", "tests.brokers", release]
+        return ["-m", "benchmarks.compare.kafka", release]
     options = ["--release", release, "--retention-bytes", str(_RETENTION_BYTES)]
     return ["-m", "kwire.cli.main", "broker", *options, *(option for text in named for option in ("--topic", text))]
 

@@ -55,6 +55,8 @@ class Plan:
         """
         if row.group in ("codec", "sweep", "package"):
             return ""
+        if row.broker:
+            return row.broker
         coordinates = row.group == "groups" and self.broker == "mock"
         return "embedded" if row.release or coordinates else self.broker
 
@@ -99,17 +101,23 @@ def _measure_clients(rows: list[Row], plan: Plan, contenders: Contenders, kind: 
     tasks = {(row.run, name): _client_task(row, name, plan) for row in rows for name in plan.order(row, 0)}
     topics = {task.topic: task for task in tasks.values()}
     plan.tell(f"starting {kind} {release}".rstrip())
-    with brokers.running(kind, {topic: task.partitions for topic, task in topics.items()}, release) as bootstrap:
+    with brokers.running(kind, {topic: task.partitions for topic, task in topics.items()}, release) as broker:
         for task in topics.values():
             plan.tell(f"preparing topic {task.topic}")
-            contenders.run(_preparation(replace(task, bootstrap=bootstrap)))
+            contenders.run(_preparation(replace(task, bootstrap=broker.bootstrap)))
         for same_run in _same_runs(rows):
             row = same_run[0]
             for number in plan.rounds_of(row):
                 for contender in plan.order(row, number):
                     plan.tell(f"{row.title}, round {number + 1} of {len(plan.rounds_of(row))}: {contender}")
-                    task = replace(tasks[row.run, contender], bootstrap=bootstrap)
+                    task = _at(broker, tasks[row.run, contender])
                     yield from _run(contenders, task, same_run, number, kind)
+
+
+def _at(broker: brokers.Running, task: Task) -> Task:
+    if task.tls and broker.tls:
+        return replace(task, bootstrap=broker.tls, ca_file=broker.ca_file)
+    return replace(task, bootstrap=broker.bootstrap)
 
 
 def _client_task(row: Row, contender: str, plan: Plan) -> Task:
@@ -146,7 +154,7 @@ def _way_of(task: Task) -> Callable[[Contenders, Task], dict[str, Any]]:
         return _run_with_login
     if task.name == "subscribe_many":
         return _run_on_many
-    return _run_over_tls if task.tls else Contenders.run
+    return _run_over_tls if task.tls and not task.ca_file else Contenders.run
 
 
 def _run_with_login(contenders: Contenders, task: Task) -> dict[str, Any]:
@@ -158,8 +166,8 @@ def _run_with_login(contenders: Contenders, task: Task) -> dict[str, Any]:
 def _run_on_many(contenders: Contenders, task: Task) -> dict[str, Any]:
     """At a broker of its own that has `count` partitions in a hundred topics."""
     topics = {f"many-{number}": task.count // _MANY_TOPICS for number in range(_MANY_TOPICS)}
-    with brokers.running("embedded", topics) as bootstrap:
-        return contenders.run(replace(task, bootstrap=bootstrap))
+    with brokers.running("embedded", topics) as broker:
+        return contenders.run(replace(task, bootstrap=broker.bootstrap))
 
 
 def _run_over_tls(contenders: Contenders, task: Task) -> dict[str, Any]:

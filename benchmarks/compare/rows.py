@@ -31,7 +31,7 @@ class Row:
     Measured: each contender of `records` does `task` with `options` on that many records (or exchanges) in a full run.
     `metric` is the figure that is compared, a cost; times `scale` it is in `unit`. With `rate`, the tables show `rate`
     divided by the cost. `same_run_as` names the row whose runs also yield this figure. A `release` is that of the
-    embedded broker it runs against. `max_rounds` limits the rounds where more would say nothing new; a quick run has
+    embedded broker it runs against; a `broker` is the kind that it needs. `max_rounds` limits the rounds where more would say nothing new; a quick run has
     the `quick` rows only.
 
     Targets: `peer_min`, peer -> its cost is at least so many times kwire's; `peer_max`, peer -> kwire's cost is at most
@@ -55,6 +55,7 @@ class Row:
     max_cost: float | None = None
     same_run_as: str = ""
     release: str = ""
+    broker: str = ""
     max_rounds: int | None = None
     quick: bool = True
 
@@ -115,6 +116,7 @@ _READ = {KWIRE: 600_000, CONFLUENT: 300_000, AIOKAFKA: 100_000, KAFKA_PYTHON: 40
 _READ_1K = {KWIRE: 100_000, CONFLUENT: 100_000, AIOKAFKA: 40_000, KAFKA_PYTHON: 15_000}
 _READ_ONE_BY_ONE = {**_READ, AIOKAFKA: 40_000}
 _READ_IN_C = {KWIRE: 600_000, CONFLUENT: 300_000}
+_READ_1K_IN_C = {KWIRE: 100_000, CONFLUENT: 100_000}
 _EXCHANGED = {KWIRE: 2_500, RAW_SOCKET: 2_500, CONFLUENT: 2_500, AIOKAFKA: 800, KAFKA_PYTHON: 400}
 _COMPUTED = {KWIRE: 100, CONFLUENT: 100, KAFKA_PYTHON: 50}
 _AIO_SENT = {KWIRE: 200_000, AIOKAFKA: 20_000, CONFLUENT: 40_000}
@@ -198,6 +200,7 @@ _JOIN = {
     "options": {"partitions": 1_000},
     "same_run_as": "group-join",
 }
+_TRANSACTIONS = {**_GROUPS, "task": "transactions", "records": _TRANSACTED}
 _COMMIT = {**_GROUPS, "task": "commits", "unit": "µs", "records": _COMMITTED, "options": {"partitions": 1}}
 _MANY = {**_GROUPS, "task": "subscribe_many", "max_rounds": 2}
 _MEMORY = {
@@ -208,6 +211,10 @@ _MEMORY = {
     "max_rounds": 2,
     "quick": False,
 }
+_KAFKA = {"group": "kafka", "broker": "kafka", "quick": False}
+_KAFKA_COLUMNS = {**_TLS_COLUMNS, **_KAFKA, "records": _READ_IN_C, "options": {"output": "columns"}}
+_KAFKA_TLS_COLUMNS = {**_TLS_COLUMNS, **_KAFKA, "records": _READ_IN_C}
+_KAFKA_DELIVERIES = {**_DELIVERIES, **_KAFKA, "records": _SENT_IN_C, "same_run_as": ""}
 _PACKAGE = {"group": "package", "records": _once(KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON)}
 _IMPORT = {**_PACKAGE, "task": "import_time", "metric": "cpu_ms", "unit": "CPU ms over bare Python"}
 _SIZE = {**_PACKAGE, "task": "size", "unit": "MB", "max_rounds": 1}
@@ -386,6 +393,39 @@ _OVER_TLS = [
         peer_max={CONFLUENT: 0.7},
     ),
 ]
+_WITH_KAFKA = [
+    _row(_KAFKA_COLUMNS, "kafka-columns", "Kafka, consume to columns (confluent: to messages)", confluent=9),
+    _row(
+        _KAFKA_COLUMNS,
+        "kafka-columns-1k",
+        "Kafka, consume 1 KiB to columns (confluent: to messages)",
+        records=_READ_1K_IN_C,
+        size=1024,
+    ),
+    _row(_KAFKA_DELIVERIES, "kafka-deliveries", "Kafka, produce, each delivery read"),
+    _row(
+        _KAFKA_TLS_COLUMNS,
+        "kafka-tls-columns",
+        "Kafka with TLS, consume to columns (confluent: to messages)",
+        confluent=4,
+    ),
+    _row(
+        _KAFKA_TLS_COLUMNS,
+        "kafka-tls-columns-1k",
+        "Kafka with TLS, consume 1 KiB to columns (confluent: to messages)",
+        records=_READ_1K_IN_C,
+        confluent=2,
+        size=1024,
+    ),
+    _row(_KAFKA_DELIVERIES, "kafka-tls-deliveries", "Kafka with TLS, produce, each delivery read", tls=True),
+    _row(
+        {**_TRANSACTIONS, **_KAFKA},
+        "kafka-transactions",
+        "Kafka, produce, 1,000 records per transaction",
+        records={KWIRE: 100_000, CONFLUENT: 50_000},
+        confluent=5,
+    ),
+]
 
 
 def _large_clusters() -> Iterator[Row]:
@@ -432,14 +472,7 @@ _IN_GROUPS = [
         max_cost=1.03,
     ),
     _row(_COMMIT, "commit", "commit(), one after the other, p50", metric="p50_us", peer_max={RAW_SOCKET: 1.5}),
-    _row(
-        _GROUPS,
-        "transactions",
-        "produce, 1,000 records per transaction",
-        task="transactions",
-        records=_TRANSACTED,
-        confluent=4,
-    ),
+    _row(_TRANSACTIONS, "transactions", "produce, 1,000 records per transaction", confluent=4),
     *_large_clusters(),
 ]
 
@@ -456,6 +489,7 @@ ROWS: tuple[Row, ...] = (
     *_ASYNCIO,
     *_OVER_TLS,
     *_IN_GROUPS,
+    *_WITH_KAFKA,
     _row(_MEMORY, "memory-produce", "resident memory added: produce 1 M, fire and forget", task="produce", max_cost=20),
     # a fetch may return 50 MiB
     _row(_MEMORY, "memory-consume", "resident memory added: consume 1 M to records", task="consume", max_cost=70),
