@@ -1,13 +1,14 @@
 """What becomes of a record whose handler failed: again here, on to a retry topic, to the dead letters, or the end.
 
-Layer 6, no I/O. What moves keeps its key, value, timestamp and headers, and has these headers, as UTF-8 text, beside:
+Layer 6, no I/O. What moves keeps its key, value and headers, and has these headers, as UTF-8 text, beside. Its
+timestamp is that of the move: by the old one, the retention of a topic could delete it at once.
 
-    kwire.original.topic, .partition, .offset   where the record was first
-    kwire.group                                 whose handler failed
-    kwire.attempt                               how often the handler was called with it so far, in all topics
-    kwire.reason                                "handler", or "deserialization"
-    kwire.error.type, kwire.error.message       of the last exception
-    kwire.due                                   retry topics only: not before then, in ms since the epoch
+    kwire.original.topic, .partition, .offset, .timestamp   what the record was first
+    kwire.group                             whose handler failed
+    kwire.attempt                           how often the handler was called with it so far, in all topics
+    kwire.reason                            "handler", or "deserialization"
+    kwire.error.type, kwire.error.message   of the last exception
+    kwire.due                               retry topics only: not before then, in ms since the epoch
 """
 
 from __future__ import annotations
@@ -17,29 +18,23 @@ from datetime import timedelta
 
 from kwire._typing import Any
 from kwire.errors import SerializationError
-from kwire.worker.desk import Item, received
+from kwire.worker.progress import Item, received
 
 PREFIX = "kwire."
 LONGEST_MESSAGE = 4096
+MOST_DIGITS = 18
+MOST_DOUBLINGS = 60
 
 
 def header(record: Any, name: str) -> str | None:
-    """The text of the last header kwire.`name`."""
+    """The text of the last header kwire.`name`, which anybody may have written."""
     found = [value for key, value in record.headers if key == PREFIX + name and value is not None]
-    return found[-1].decode() if found else None
+    return found[-1].decode(errors="replace") if found else None
 
 
 def _number(record: Any, name: str) -> int:
-    text = header(record, name)
-    return int(text) if text is not None and text.isdecimal() else 0
-
-
-def unreadable(record: Any) -> SerializationError | None:
-    """Why a record has no key or value to hand to a handler."""
-    for part in (record.value, record.key):
-        if isinstance(part, SerializationError):
-            return part
-    return None
+    text = header(record, name) or ""
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else 0
 
 
 class Failures:
@@ -67,16 +62,18 @@ class Failures:
         self._dead_letter_topic = dead_letter_topic
 
     def state_of(self, record: Any, epoch_ms: float) -> tuple[float, int]:
-        """In how many seconds a record that came is due, and how often it was handled before."""
+        """In how many seconds a record that came is due, and how often it was handled before. Whatever its header and
+        the clocks say, it does not wait longer than its topic has it wait."""
         if record.topic not in self.delays:
             return 0.0, 0
-        return max(0.0, _number(record, "due") - epoch_ms) / 1000, _number(record, "attempt")
+        wait = (_number(record, "due") - epoch_ms) / 1000
+        return min(max(0.0, wait), self.delays[record.topic]), _number(record, "attempt")
 
     def wait_before_next(self, item: Item, error: Exception) -> float | None:
         """Seconds until the handler is called again, None where it is not."""
-        if item.attempts_here > self._retries or not self._may_help(error):
+        if item.attempts > self._retries or not self._may_help(error):
             return None
-        return min(self._backoff_max, self._backoff * 2.0 ** (item.attempts_here - 1))
+        return min(self._backoff_max, self._backoff * 2.0 ** min(item.attempts - 1, MOST_DOUBLINGS))
 
     def next_topic(self, topic: str, error: Exception) -> str | None:
         """Where a record of that topic goes, None where there is no such place."""
@@ -87,25 +84,26 @@ class Failures:
     def _may_help(self, error: Exception) -> bool:
         return isinstance(error, self._retry_on) and not isinstance(error, SerializationError)
 
-    def headers(self, item: Item, topic: str, error: Exception, epoch_ms: float) -> list[tuple[str, bytes | None]]:
+    def headers(self, item: Item, topic: str, error: Exception, epoch_ms: float) -> list[tuple[Any, bytes | None]]:
         """The headers of the record in its next topic."""
         record = received(item.record)
-        again = record.topic in self.delays
-        ours = {
-            "original.topic": (again and header(record, "original.topic")) or record.topic,
-            "original.partition": (again and header(record, "original.partition")) or record.partition,
-            "original.offset": (again and header(record, "original.offset")) or record.offset,
+        ours: dict[str, Any] = {
+            "original.topic": record.topic,
+            "original.partition": record.partition,
+            "original.offset": record.offset,
+            "original.timestamp": record.timestamp,
+        }
+        if record.topic in self.delays:
+            ours = {name: header(record, name) or value for name, value in ours.items()}
+        ours |= {
             "group": self._group_id,
-            "attempt": item.attempts_before + item.attempts_here,
+            "attempt": item.attempts_before + item.attempts,
             "reason": "deserialization" if isinstance(error, SerializationError) else "handler",
             "error.type": f"{type(error).__module__}.{type(error).__qualname__}",
             "error.message": str(error)[:LONGEST_MESSAGE],
         }
         if topic in self.delays:
             ours["due"] = round(epoch_ms + self.delays[topic] * 1000)
-        theirs = [
-            (key, value)
-            for key, value in record.headers
-            if key not in {*(PREFIX + name for name in ours), PREFIX + "due"}
-        ]
+        replaced = {(PREFIX + name).encode() for name in (*ours, "due")}
+        theirs = [(key, value) for key, value in record.raw_headers if key not in replaced]
         return theirs + [(PREFIX + name, str(value).encode(errors="replace")) for name, value in ours.items()]

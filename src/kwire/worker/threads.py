@@ -1,25 +1,20 @@
 """Worker: a handler for the records of a group, on threads.
 
-Layer 6: runs the loop of `work.py` on the caller's thread, and handlers on threads of its own.
+Layer 6: runs the event loop on the caller's thread, and calls the handler on threads of its own.
 """
 
 from __future__ import annotations
 
-import signal
+import asyncio
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import deque
+from contextlib import suppress
 from queue import SimpleQueue
 
 from kwire._typing import Any, override
-from kwire.consumer import Consumer
-from kwire.producer import Producer
-from kwire.worker.desk import Job
-from kwire.worker.work import Steps, Work
+from kwire.worker.work import Work
 
 __all__ = ["Worker"]
-
-STOPPED_BY = (signal.SIGTERM, signal.SIGINT)
 
 
 class Worker(Work):
@@ -38,75 +33,58 @@ class Worker(Work):
     def run(self) -> None:
         """Works until `stop()`, SIGTERM or SIGINT (where `signals` is True and this is the main thread; a second signal
         does not wait for handlers), or until an error that no repetition mends, which it raises. Call it once."""
-        threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(self._concurrency)]
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._ended: deque[_Call] = deque()
+        self._is_told = False
         with self._stopped_by_signals():
-            self._producer = Producer(self._servers, **self._producer_options)
-            self._consumer = Consumer(self._servers, **self._consumer_options)
-            for thread in threads:
-                thread.start()
-            try:
-                self._run(self._working())
-            finally:
-                for _ in threads:
-                    self._jobs.put(None)
+            asyncio.run(self._work_on_threads())
 
-    @contextmanager
-    def _stopped_by_signals(self) -> Iterator[None]:
-        if not self._signals or threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self._on_signal) for number in STOPPED_BY}
+    async def _work_on_threads(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in range(self._concurrency):  # as daemons: a handler that never returns keeps no process alive
+            name = f"kwire-worker-{number}"
+            threading.Thread(target=self._serve, args=(loop,), name=name, daemon=True).start()
         try:
-            yield
+            await self._work()
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            for _ in range(self._concurrency):
+                self._calls.put(None)
 
-    def _serve(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            fatal: BaseException | None = None
+    @override
+    async def _call(self, given: Any) -> object:
+        call = _Call(given)
+        self._calls.put(call)
+        await call.end
+        if call.error is not None:
+            raise call.error
+        return call.result
+
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        """What each thread does."""
+        while (call := self._calls.get()) is not None:
             try:
-                self._run(self._handle(job))
-            except BaseException as raised:
-                fatal = raised
-            self._end(job, fatal)
+                call.result = self._handler(call.given)
+            except BaseException as error:
+                call.error = error
+            self._ended.append(call)
+            if not self._is_told:  # else the loop has not looked yet
+                self._is_told = True
+                with suppress(RuntimeError):  # run() has ended without this handler
+                    loop.call_soon_threadsafe(self._end_calls)
 
-    @override
-    def _open(self) -> None:
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._something = threading.Event()
+    def _end_calls(self) -> None:
+        self._is_told = False
+        while self._ended:
+            end = self._ended.popleft().end
+            if not end.cancelled():
+                end.set_result(None)
 
-    @override
-    def _start(self, job: Job) -> None:
-        self._jobs.put(job)
 
-    @override
-    def _tell(self) -> None:
-        self._something.set()
+class _Call:
+    """One call of the handler, and how it ended."""
 
-    @override
-    def _wait(self, seconds: float) -> None:
-        self._something.wait(seconds)
-        self._something.clear()
-
-    @override
-    def _delivered(self, delivery: Any) -> None:
-        delivery.result()
-
-    @override
-    def _abandon(self) -> None:
-        """A thread cannot be stopped; it is a daemon, so that the process may end."""
-
-    @override
-    def _run(self, steps: Steps) -> None:
-        try:
-            call = next(steps)
-            while True:
-                try:
-                    result = call()
-                except BaseException as raised:
-                    call = steps.throw(raised)
-                else:
-                    call = steps.send(result)
-        except StopIteration:
-            return
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self.result: object = None
+        self.error: BaseException | None = None
+        self.end: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -1,37 +1,46 @@
-"""The loop of both workers: poll, start what may begin, take back what has ended, commit what is done.
+"""The worker: polls, has each lane worked through by a task, commits what is done, and gives partitions up in order.
 
-Layer 6. What waits is a generator of calls, so that it is written once: `threads.py` makes each call, `tasks.py` awaits
-it. The loop alone uses the consumer, and polls on while handlers are busy: a worker that does not poll loses its place.
+Layer 6. All of it runs on one event loop; how the handler is called is what `threads.py` and `tasks.py` differ in. The
+loop polls on while handlers are busy: a worker that does not poll loses its place in the group.
 """
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import threading
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import timedelta
-from functools import partial
+from inspect import iscoroutine
 from types import SimpleNamespace
 
 from kwire._typing import TYPE_CHECKING, Any, Unpack
+from kwire.aio.consumer import Consumer
+from kwire.aio.producer import Producer
 from kwire.drivers.loggers import LateLogger
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.settings.options import ClientOptions
-from kwire.errors import BrokerError, CommitFailedError, ConfigError, ConnectError, KafkaTimeoutError
-from kwire.worker.desk import Desk, Job, received
-from kwire.worker.failures import Failures, unreadable
+from kwire.errors import BrokerError, CommitFailedError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.schema.error_codes import REBALANCE_IN_PROGRESS
+from kwire.worker.failures import Failures
+from kwire.worker.progress import Item, Lane, Partition, received, unreadable
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from kwire.engine.settings.options import ConsumerOptions, Servers
 
-Steps = Generator[Callable[[], Any], Any, None]
-"""Calls to make, each with the result of the one before sent back, or its exception thrown in."""
-
 MAX_POLL_RECORDS = 500
-IDLE_POLL_S = 1.0
-REBALANCE_IN_PROGRESS = 27
+MIN_POLL_S = 0.01
+MAX_POLL_S = 1.0
+LOOK_EVERY_S = 0.1
+LARGEST_RECORD = 2**31 - 1
+"""Of the producer: what a topic took, its retry topic is asked to take, too."""
+FAREWELL_S = 5.0
+"""For the last commit, for leaving the group, and for handlers that were cancelled: each takes so long at most."""
+STOPPED_BY = (signal.SIGTERM, signal.SIGINT)
 
 _log = LateLogger("kwire.worker")
 
@@ -46,8 +55,8 @@ def _passes(error: Exception) -> bool:
 class Work:
     """The base of the workers."""
 
-    _consumer: Any = None
-    _producer: Any = None
+    _consumer: Consumer
+    _producer: Producer
 
     def __init__(
         self,
@@ -66,7 +75,7 @@ class Work:
         dead_letter_topic: str | None = None,
         max_in_hand: int = 1000,
         commit_interval: float = 1.0,
-        stop_timeout: float = 30.0,
+        stop_timeout: float = 20.0,
         signals: bool = True,
         **options: Unpack[ConsumerOptions],
     ) -> None:
@@ -94,9 +103,11 @@ class Work:
         if dead_letter_topic in self._failures.delays:
             raise ConfigError(f"dead_letter_topic={dead_letter_topic!r} is among the retry_topics")
         self._handler = handler
-        self._concurrency = concurrency
         self._batched = batch is not False
-        self._desk = Desk(order, concurrency, batch or 1, max_in_hand)
+        self._most = batch or 1
+        self._by_key = order == "key"
+        self._concurrency = concurrency
+        self._max_in_hand = max_in_hand
         self._commit_interval = commit_interval
         self._stop_timeout = stop_timeout
         self._signals = signals
@@ -111,188 +122,258 @@ class Work:
         self._producer_options: Any = {
             name: value for name, value in options.items() if name in ClientOptions.__annotations__
         }
-        self._ended: deque[Job] = deque()
-        self._is_polling = False
+        self._partitions: dict[TopicPartition, Partition] = {}
+        self._lanes: dict[object, Lane] = {}
+        self._slots = asyncio.Semaphore(concurrency)
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._stop_at: float | None = None
+        self._committed: dict[TopicPartition, int] = {}
         self._next_commit = 0.0
         self._fatal: BaseException | None = None
-        self._open()
+
+    async def _call(self, given: Any) -> object:
+        """Calls the handler; what it returns where nothing here awaits that. For the subclass to define."""
+        raise NotImplementedError
 
     def stop(self, timeout: float | None = None) -> None:
         """Has `run()` end: what is being handled is finished within `timeout` seconds (default: `stop_timeout`), what
-        is done is committed, and the group is left."""
+        is done is committed, and the group is left. From any thread, and from a signal handler."""
         self._stop_at = time.monotonic() + (self._stop_timeout if timeout is None else timeout)
-        self._tell()
-        if self._consumer is not None:
-            self._consumer.wakeup()
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._wake)
 
-    def _on_signal(self, *_: object) -> None:
-        self.stop(None if self._stop_at is None else 0.0)
+    def _wake(self) -> None:
+        """Ends the poll in progress, or the next one."""
+        self._consumer.wakeup()
 
-    # -- what the two kinds do differently ---------------------------------------------------------------------------
-
-    def _open(self) -> None:
-        """What the methods below need."""
-        raise NotImplementedError
-
-    def _start(self, job: Job) -> None:
-        """Runs `_handle(job)` beside the loop, then `_end(job)`."""
-        raise NotImplementedError
-
-    def _tell(self) -> None:
-        """Ends the `_wait` that is in progress."""
-        raise NotImplementedError
-
-    def _wait(self, seconds: float) -> Any:
-        """Until `_tell`, or that long."""
-        raise NotImplementedError
-
-    def _delivered(self, delivery: Any) -> Any:
-        """Until a record is written; raises why it is not."""
-        raise NotImplementedError
-
-    def _run(self, steps: Steps) -> Any:
-        """Makes the calls."""
-        raise NotImplementedError
-
-    def _abandon(self) -> Any:
-        """Handlers are still busy, and their time is over."""
-        raise NotImplementedError
-
-    # -- beside the loop, for each job -------------------------------------------------------------------------------
-
-    def _handle(self, job: Job) -> Steps:
-        records = [item.record for item in job.items]
+    @contextmanager
+    def _stopped_by_signals(self) -> Iterator[None]:
+        if not self._signals or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        stop = lambda *_: self.stop(None if self._stop_at is None else 0.0)  # noqa: E731
+        before = {number: signal.signal(number, stop) for number in STOPPED_BY}
         try:
-            error: Exception | None = unreadable(records[0])
-            if error is None:
-                for item in job.items:
-                    item.attempts_here += 1
-                yield partial(self._handler, records if self._batched else records[0])
-                return
-        except Exception as raised:
-            error = raised
-        job.again_in = self._failures.wait_before_next(job.items[0], error)
-        if job.again_in is None:
-            yield from self._move_on(job, error)
-
-    def _move_on(self, job: Job, error: Exception) -> Steps:
-        for item in job.items:
-            record = received(item.record)
-            place = f"{record.topic}-{record.partition} at offset {record.offset}"
-            topic = self._failures.next_topic(record.topic, error)
-            if topic is None:
-                error.add_note(f"The record is {place}; there is no dead_letter_topic for it.")
-                raise error
-            headers = self._failures.headers(item, topic, error, time.time() * 1000)
-            delivery = self._producer.send(
-                topic, record.value, key=record.key, headers=headers, timestamp=record.timestamp
-            )
-            yield partial(self._delivered, delivery)
-            _log.warning("%s goes on to %s: %r", place, topic, error)
-
-    def _end(self, job: Job, fatal: BaseException | None) -> None:
-        job.fatal = fatal
-        self._ended.append(job)
-        self._tell()
-        if self._is_polling:
-            self._is_polling = False
-            self._consumer.wakeup()
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
-    def _working(self) -> Steps:
+    async def _work(self) -> None:
         """From the subscription to the end; raises what ended it, where that was not `stop()`."""
-        listener = SimpleNamespace(
-            on_revoked=lambda partitions: self._run(self._revoked(partitions)), on_lost=self._desk.drop
-        )
-        try:
+        if self._loop is not None:
+            raise ConfigError("run() was called before: make another Worker")
+        async with AsyncExitStack() as opened:
+            self._producer = Producer(self._servers, max_request_size=LARGEST_RECORD, **self._producer_options)
+            opened.push_async_callback(self._close, self._producer)
+            self._consumer = Consumer(self._servers, **self._consumer_options)
+            opened.push_async_callback(self._close, self._consumer)
+            self._loop = asyncio.get_running_loop()
+            listener = SimpleNamespace(on_revoked=self._give_up, on_lost=self._forget)
             self._consumer.subscribe([*self._topics, *self._failures.delays], listener=listener)
-            while self._stop_at is None:
-                self._take_back()
-                if self._fatal is not None:
-                    raise self._fatal
-                now = time.monotonic()
-                for job in self._desk.start(now):
-                    self._start(job)
-                self._commit_sometimes(now)
-                full, free = self._desk.full_and_free()
-                self._consumer.pause(full)
-                self._consumer.resume(free)
-                yield from self._poll()
+            patience = min(max(self._commit_interval, MIN_POLL_S), MAX_POLL_S)
+            try:
+                while self._stop_at is None and self._fatal is None:
+                    for record in await self._consumer.poll(patience, MAX_POLL_RECORDS):
+                        self._take(record)
+                    self._pause_and_resume()
+                    self._commit_sometimes()
+            finally:
+                await self._leave()
+        if self._fatal is not None:
+            raise self._fatal
+
+    def _take(self, record: Any) -> None:
+        tp = TopicPartition(record.topic, record.partition)
+        partition = self._partitions.get(tp)
+        if partition is None:
+            partition = self._partitions[tp] = Partition()
+        wait, attempts = self._failures.state_of(record, time.time() * 1000)
+        item = Item(record, partition, time.monotonic() + wait, attempts)
+        partition.unfinished.append(item)
+        key: object = tp
+        if self._by_key:
+            with_key = received(record).key
+            key = (tp, record.offset if with_key is None else with_key)
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(tp)
+            lane.task = asyncio.create_task(self._work_through(lane, key))
+        lane.items.append(item)
+
+    def _pause_and_resume(self) -> None:
+        for tp, partition in self._partitions.items():
+            in_hand = len(partition.unfinished)
+            if not partition.paused and in_hand >= self._max_in_hand:
+                self._consumer.pause([tp])
+                partition.paused = True
+            elif partition.paused and in_hand <= self._max_in_hand // 2:
+                self._consumer.resume([tp])
+                partition.paused = False
+
+    def _fail(self, error: BaseException) -> None:
+        """Has `run()` end with this error."""
+        self._fatal = self._fatal or error
+        self._wake()
+
+    # -- handling ----------------------------------------------------------------------------------------------------
+
+    async def _work_through(self, lane: Lane, key: object) -> None:
+        try:
+            while lane.items and self._fatal is None:
+                first = lane.items[0]
+                if not first.partition.may_begin(first):
+                    lane.items.popleft()
+                elif (wait := first.due - time.monotonic()) > 0:
+                    await first.partition.sleep(wait)
+                else:
+                    async with self._slots:
+                        if first.partition.may_begin(first):
+                            await self._handle(lane)
+        except asyncio.CancelledError:
+            raise  # by `_leave`
+        except BaseException as error:
+            self._fail(error)
         finally:
-            if self._stop_at is None:
-                self._stop_at = time.monotonic() + self._stop_timeout
-            yield from self._leave()
+            del self._lanes[key]
 
-    def _poll(self) -> Steps:
-        self._is_polling = True
-        due = self._desk.next_due()
-        timeout = IDLE_POLL_S if due is None else min(IDLE_POLL_S, max(0.0, due - time.monotonic()))
-        if self._ended or self._stop_at is not None:
-            timeout = 0.0
-        records = yield partial(self._consumer.poll, timeout, MAX_POLL_RECORDS)
-        self._is_polling = False
-        now, epoch_ms = time.monotonic(), time.time() * 1000
-        for record in records:
-            wait, attempts = self._failures.state_of(record, epoch_ms)
-            self._desk.take(record, now, now + wait, attempts)
+    async def _handle(self, lane: Lane) -> None:
+        """Handles what comes first in the lane: it is done after that, or else is first again."""
+        items = lane.next_batch(self._most, time.monotonic())
+        for item in items:
+            item.busy = True
+        is_done = await self._is_done_with(items)
+        for item in items:
+            item.busy = False
+        if is_done:
+            partition = items[0].partition
+            for item in items:
+                lane.items.popleft()
+                partition.finish(item)
+            if partition.paused and len(partition.unfinished) <= self._max_in_hand // 2:
+                self._wake()
 
-    def _take_back(self) -> None:
-        now = time.monotonic()
-        while self._ended:
-            job = self._ended.popleft()
-            self._desk.finish(job, now)
-            self._fatal = self._fatal or job.fatal
+    async def _is_done_with(self, items: list[Item]) -> bool:
+        """Whether they are handled, or written to their next topic; else they are to be handled again."""
+        error = await self._attempt(items)
+        if error is None:
+            return True
+        wait = self._failures.wait_before_next(items[0], error)
+        if wait is None and len(items) == 1:
+            await self._move_on(items[0], error)
+            return True
+        for item in items:
+            item.due = time.monotonic() + (wait or 0.0)
+            item.alone = wait is None
+        _log.info("%s is to be handled again in %g s: %r", _place(items[0].record), wait or 0.0, error)
+        return False
 
-    def _commit_sometimes(self, now: float) -> None:
-        if now >= self._next_commit and (offsets := self._desk.offsets()):
-            self._next_commit = now + self._commit_interval
-            self._consumer.commit_async(offsets, callback=self._on_committed)
+    async def _attempt(self, items: list[Item]) -> Exception | None:
+        """Why the handler has not done these; None where it has."""
+        records = [item.record for item in items]
+        if (error := unreadable(records[0])) is not None:
+            return error
+        for item in items:
+            item.attempts += 1
+        try:
+            result = await self._call(records if self._batched else records[0])
+        except Exception as error:
+            return error
+        if iscoroutine(result):
+            result.close()
+            raise ConfigError("the handler returned what has to be awaited: use kwire.aio.Worker")
+        return None
+
+    async def _move_on(self, item: Item, error: Exception) -> None:
+        """Writes a record to its next topic; raises where that fails, or where there is none."""
+        record = received(item.record)
+        topic = self._failures.next_topic(record.topic, error)
+        if topic is None:
+            error.add_note(f"The record is {_place(record)}; there is no dead_letter_topic for it.")
+            raise error
+        headers = self._failures.headers(item, topic, error, time.time() * 1000)
+        await self._producer.drain()
+        await self._producer.send(topic, record.value, key=record.key, headers=headers)
+        _log.warning("%s goes on to %s: %r", _place(record), topic, error)
+
+    # -- commits -----------------------------------------------------------------------------------------------------
+
+    def _positions(self) -> dict[TopicPartition, int]:
+        found = {tp: partition.position for tp, partition in self._partitions.items()}
+        return {tp: position for tp, position in found.items() if position is not None}
+
+    def _commit_sometimes(self) -> None:
+        now, positions = time.monotonic(), self._positions()
+        if now >= self._next_commit and positions != self._committed:
+            self._next_commit, self._committed = now + self._commit_interval, positions
+            self._consumer.commit_async(positions, callback=self._on_committed)
 
     def _on_committed(self, offsets: object, error: Exception | None) -> None:
         if error is not None:
-            self._desk.forget_sent()
+            self._committed = {}
             if not _passes(error):
-                self._fatal = self._fatal or error
+                self._fail(error)
 
-    def _commit(self) -> Steps:
-        self._desk.forget_sent()
-        if offsets := self._desk.offsets():
+    async def _commit(self) -> None:
+        if positions := self._positions():
             try:
-                yield partial(self._consumer.commit, offsets)
+                await self._consumer.commit(positions, timeout=FAREWELL_S)
             except Exception as error:
                 if not _passes(error):
                     raise
                 _log.warning("Offsets were not committed, and their records will be handled again: %r", error)
 
-    def _revoked(self, partitions: Iterable[TopicPartition]) -> Steps:
+    # -- partitions go, and the end ----------------------------------------------------------------------------------
+
+    async def _give_up(self, partitions: Iterable[TopicPartition]) -> None:
         """Before partitions go: what is being handled is finished, and what is done is committed."""
-        partitions = list(partitions)
+        partitions = set(partitions)
         interval = self._consumer.settings.max_poll_interval_ms / 1000
-        until = time.monotonic() + min(self._stop_timeout, interval / 2)
-        yield from self._finish(until, partial(self._desk.running_in, partitions))
-        yield from self._commit()
-        self._desk.drop(partitions)
-
-    def _finish(self, until: float, running: Callable[[], int]) -> Steps:
-        self._take_back()
-        while running() and (left := min(until, self._stop_at or until) - time.monotonic()) > 0:
-            yield partial(self._wait, left)
-            self._take_back()
-
-    def _leave(self) -> Steps:
         try:
-            assert self._stop_at is not None
-            yield from self._finish(self._stop_at, lambda: self._desk.running)
-            if self._desk.running:
-                _log.warning("Handlers of %d jobs are still busy, and are left", self._desk.running)
-                yield self._abandon
-            yield from self._commit()
-            if self._fatal is not None:
-                raise self._fatal
+            await self._finish(partitions, time.monotonic() + min(self._stop_timeout, interval / 2))
+            await self._commit()
         finally:
-            try:
-                yield self._consumer.close
-            finally:
-                yield self._producer.close
+            self._forget(partitions)
+
+    async def _finish(self, partitions: set[TopicPartition], until: float) -> set[asyncio.Task[None]]:
+        """Winds up these partitions, and waits for what is being handled; what is still busy then."""
+        for tp in partitions & self._partitions.keys():
+            self._partitions[tp].wind_up()
+        busy = {lane.task for lane in self._lanes.values() if lane.tp in partitions}
+        while busy and (left := min(until, self._stop_at or until) - time.monotonic()) > 0:
+            _, busy = await asyncio.wait(busy, timeout=min(left, LOOK_EVERY_S))
+            self._commit_sometimes()
+        return busy
+
+    def _forget(self, partitions: Iterable[TopicPartition]) -> None:
+        """Partitions are gone. What is busy in their lanes goes on: a record is not handled twice at once."""
+        for tp in partitions:
+            if (partition := self._partitions.pop(tp, None)) is not None:
+                partition.end()
+
+    async def _leave(self) -> None:
+        self._stop_at = self._stop_at or time.monotonic() + self._stop_timeout
+        busy: set[asyncio.Task[None]] = set()
+        try:
+            busy = await self._finish({*self._partitions, *(lane.tp for lane in self._lanes.values())}, self._stop_at)
+        finally:
+            for lane in self._lanes.values():
+                lane.task.cancel()
+            if busy:
+                _log.warning("Handlers are still busy with %d lanes, and are left", len(busy))
+                await asyncio.wait(busy, timeout=FAREWELL_S)
+        await self._commit()
+        self._forget([*self._partitions])
+
+    async def _close(self, client: Producer | Consumer) -> None:
+        try:
+            await client.close(FAREWELL_S)
+        except KafkaError as error:
+            _log.warning("%r was not closed in order: %r", client, error)
+
+
+def _place(record: Any) -> str:
+    return f"{record.topic}-{record.partition} at offset {record.offset}"
