@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.semconv._incubating.attributes import messaging_attributes
 from opentelemetry.trace import SpanKind, StatusCode
 
 from kwire import Consumer, Producer
@@ -77,16 +79,95 @@ def test_a_record_is_followed_from_its_sender_to_those_who_process_it(broker: Br
     assert {span.parent.span_id for span in sent} == {request.context.span_id}
     assert {span.kind for span in sent} == {SpanKind.PRODUCER}
     assert sorted(span.attributes["messaging.kafka.offset"] for span in sent) == [0, 1]
-    assert sent[0].attributes["messaging.operation.type"] == "send"
-    assert sent[0].attributes["messaging.client.id"] == "p"
-    ids = {span.context.span_id for span in sent}
-    for span, kind in ((poll, "receive"), (batch, "process")):
-        assert span.kind == SpanKind.CONSUMER
-        assert {link.context.span_id for link in span.links} == ids
-        assert span.attributes["messaging.operation.type"] == kind
-        assert span.attributes["messaging.batch.message_count"] == 2
-    assert len(single.links) == 1
-    assert single.attributes["messaging.kafka.offset"] == 1
+    ids = [span.context.span_id for span in sent]
+    for span in (poll, batch):
+        assert [link.context.span_id for link in span.links] == ids
+        assert [link.attributes["messaging.kafka.offset"] for link in span.links] == [0, 1]
+    assert [link.context.span_id for link in single.links] == [ids[1]]
+    assert all(span.instrumentation_scope.schema_url == opentelemetry.SCHEMA_URL for span in (poll, batch, *sent))
+
+
+def test_spans_have_the_kinds_and_attributes_of_the_conventions(broker: Broker) -> None:
+    exports = Exports()
+    with Producer(broker.bootstrap_servers, client_id="p") as producer:
+        exports.instrument(producer)
+        producer.send("orders", b"v", key=b"k", partition=0)
+        producer.send("orders", None, key=b"\xff")
+    with Consumer(broker.bootstrap_servers, client_id="c", group_id="g", auto_offset_reset="earliest") as consumer:
+        instrumentation = exports.instrument(consumer)
+        consumer.subscribe(["orders"])
+        records = consumer.poll(timeout=10)
+        assert len(records) == 2
+        with instrumentation.process(records[0]):
+            pass
+        with instrumentation.process([records[1]]):
+            pass
+    with_key, tombstone = [span for span in exports.spans if span.name == "send orders"]
+    poll = next(span for span in exports.spans if span.name == "poll orders")
+    single, batch = [span for span in exports.spans if span.name == "process orders"]
+    place = {
+        "messaging.system": "kafka", "messaging.destination.name": "orders", "messaging.destination.partition.id": "0",
+    }  # fmt: skip
+    sending = {"messaging.operation.name": "send", "messaging.operation.type": "send", "messaging.client.id": "p"}
+    consuming = {"messaging.client.id": "c", "messaging.consumer.group.name": "g"}
+    processing = {"messaging.operation.name": "process", "messaging.operation.type": "process", **consuming}
+    first = {"messaging.kafka.offset": 0, "messaging.kafka.message.key": "k"}
+    assert with_key.attributes == {**place, **sending, **first}
+    assert tombstone.attributes == {
+        **place, **sending, "messaging.kafka.offset": 1, "messaging.kafka.message.tombstone": True,
+    }  # fmt: skip
+    assert poll.attributes == {
+        **place, **consuming, "messaging.operation.name": "poll", "messaging.operation.type": "receive",
+        "messaging.batch.message_count": 2,
+    }  # fmt: skip
+    assert single.attributes == {**place, **processing, **first}
+    assert batch.attributes == {**place, **processing, "messaging.batch.message_count": 1}
+    assert (with_key.kind, poll.kind, single.kind) == (SpanKind.PRODUCER, SpanKind.CLIENT, SpanKind.CONSUMER)
+    incubating = {value for name, value in vars(messaging_attributes).items() if name.startswith("MESSAGING_")}
+    assert {name for span in exports.spans for name in span.attributes} <= incubating
+
+
+def test_a_poll_lasts_as_long_as_it_waited(broker: Broker) -> None:
+    exports = Exports()
+    with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+        exports.instrument(consumer)
+        consumer.assign([("orders", 0)])
+        threading.Timer(0.3, broker.append, ("orders", [b"v"])).start()
+        assert len(consumer.poll(timeout=10)) == 1
+    (poll,) = exports.spans
+    assert 0.2e9 < poll.end_time - poll.start_time < 10e9
+
+
+def test_a_context_that_a_record_has_already_is_left_to_it_and_linked_to(broker: Broker) -> None:
+    exports = Exports()
+    mine = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    with Producer(broker.bootstrap_servers) as producer:
+        exports.instrument(producer)
+        producer.send("orders", b"v", headers=[("traceparent", mine)])
+        producer.send("orders", b"v", headers=[("traceparent", b"nonsense")])
+    with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+        consumer.assign([("orders", 0)])
+        kept, replaced = consumer.poll(timeout=10)
+    one, other = exports.spans
+    assert kept.headers == (("traceparent", mine),)
+    assert (one.kind, [f"{link.context.span_id:x}" for link in one.links]) == (SpanKind.CLIENT, ["b7ad6b7169203331"])
+    assert dict(replaced.headers)["traceparent"] != b"nonsense"
+    assert (other.kind, list(other.links)) == (SpanKind.PRODUCER, [])
+
+
+def test_a_block_that_raises_ends_its_span_with_the_error(broker: Broker) -> None:
+    exports = Exports()
+    broker.append("orders", [b"v"])
+    with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+        instrumentation = exports.instrument(consumer)
+        consumer.assign([("orders", 0)])
+        records = consumer.poll(timeout=10)
+        with pytest.raises(ValueError, match="no such customer"), instrumentation.process(records[0]):
+            raise ValueError("no such customer")
+    span = exports.spans[-1]
+    assert span.attributes["error.type"] == "ValueError"
+    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "no such customer")
+    assert [event.name for event in span.events] == ["exception"]
 
 
 def test_a_record_that_fails_ends_its_span_with_the_error(broker: Broker) -> None:
@@ -95,8 +176,18 @@ def test_a_record_that_fails_ends_its_span_with_the_error(broker: Broker) -> Non
         exports.instrument(producer)
         assert producer.send("nowhere", b"v").exception(timeout=10) is not None
     (span,) = exports.spans
-    assert span.attributes["error.type"] == "UnknownTopicError"
+    assert span.attributes["error.type"] == "kwire.errors.UnknownTopicError"
     assert span.status.status_code == StatusCode.ERROR
+
+
+def test_the_error_of_a_broker_is_called_as_kafka_calls_it(broker: Broker) -> None:
+    exports = Exports()
+    broker.deny("write", "topic", "orders")
+    with Producer(broker.bootstrap_servers) as producer:
+        exports.instrument(producer)
+        assert producer.send("orders", b"v").exception(timeout=10) is not None
+    (span,) = exports.spans
+    assert span.attributes["error.type"] == "TOPIC_AUTHORIZATION_FAILED"
 
 
 def test_metrics_have_topics_as_attributes_and_no_nan(broker: Broker) -> None:

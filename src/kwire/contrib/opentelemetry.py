@@ -1,28 +1,31 @@
 """Traces and metrics of a client, by OpenTelemetry: `pip install "kwire[opentelemetry]"`.
 
-Spans are those of the semantic conventions for messaging: `send <topic>` from send() to the acknowledgement, with its
-context in the record's headers; `poll` for each poll that returned records, `process` around a block, with links to the
-spans that sent them. Metrics are those of `metrics()`, as `kwire.producer.record_send`.
+Spans are those of the semantic conventions for messaging, 1.44: `send <topic>` from send() to the acknowledgement, with
+its context in the record's headers; `poll` for each poll that returned records, `process` around a block, with links to
+the spans that sent them. Metrics are those of `metrics()`, as `kwire.producer.record_send`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from weakref import ref
 
 from opentelemetry import metrics, propagate, trace
+from opentelemetry.context import Context
 from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation
 from opentelemetry.trace import Link, Span, SpanKind, StatusCode, TracerProvider
 
 from kwire._version import __version__
 from kwire.contrib.clients import TOTAL, AnyClient, exported, table_row_of
+from kwire.errors import BrokerError
 from kwire.fronts.consumer import ConsumerFront
 from kwire.fronts.interceptors import OutgoingRecord
 from kwire.fronts.metrics import TABLE
 from kwire.fronts.producer import ProducerFront
 
+SCHEMA_URL = "https://opentelemetry.io/schemas/1.44.0"
 MAX_LINKS = 128
 """Links of one span at most: what OpenTelemetry's SDK keeps by default."""
 
@@ -30,70 +33,90 @@ MAX_LINKS = 128
 class Instrumentation:
     """What `instrument` has added to a client."""
 
-    def __init__(self, client_id: str, tracer: trace.Tracer) -> None:
+    def __init__(self, client_id: str, group_id: str | None, tracer: trace.Tracer) -> None:
         self._tracer = tracer
-        self._common = {"messaging.system": "kafka", "messaging.client.id": client_id}
+        self._common: dict[str, Any] = {"messaging.system": "kafka", "messaging.client.id": client_id}
+        if group_id is not None:
+            self._common["messaging.consumer.group.name"] = group_id
 
     @contextmanager
     def process(self, what: Any) -> Iterator[Span]:
-        """A span `process` around a block that processes a record, or the records of a poll."""
-        records = what if hasattr(what, "by_partition") else [what]
-        with self._tracer.start_as_current_span(**self._consuming("process", records)) as span:
-            yield span
+        """A span `process` around a block that processes a record, or records: of a poll, or in a list."""
+        is_batch = hasattr(what, "by_partition") or isinstance(what, (list, tuple))
+        described = self._consuming("process", "process", list(what) if is_batch else [what])
+        if not is_batch:
+            described["attributes"] |= {"messaging.kafka.offset": what.offset, **_of_message(what.key, what.value)}
+        else:
+            described["attributes"]["messaging.batch.message_count"] = len(what)
+        with self._tracer.start_as_current_span(
+            kind=SpanKind.CONSUMER, set_status_on_exception=False, **described
+        ) as span:
+            try:
+                yield span
+            except BaseException as error:
+                _fail(span, error)
+                raise
 
     # -- as an interceptor ------------------------------------------------------------------------------------------
 
     def begin_send(
         self, topic: str, record: OutgoingRecord
     ) -> tuple[OutgoingRecord, Callable[[Any, Exception | None], None]]:
-        """Begins the span of a record, and puts its context into the headers."""
+        """Begins the span of a record, and puts its context into the headers; one that is there already stays, as the
+        conventions have it, and the span has a link to it."""
+        custom = _link(record.headers)
+        attributes = {**self._common, **_operation("send", "send"), "messaging.destination.name": topic}
+        if record.partition is not None:
+            attributes["messaging.destination.partition.id"] = str(record.partition)
         span = self._tracer.start_span(
             f"send {topic}",
-            kind=SpanKind.PRODUCER,
-            attributes={**self._common, **_operation("send", "send"), "messaging.destination.name": topic},
+            kind=SpanKind.PRODUCER if custom is None else SpanKind.CLIENT,
+            attributes={**attributes, **_of_message(record.key, record.value)},
+            links=[] if custom is None else [custom],
         )
-        carrier: dict[str, str] = {}
-        propagate.inject(carrier, trace.set_span_in_context(span))
-        kept = [header for header in record.headers if header[0] not in carrier]
-        added = [(name, text.encode()) for name, text in carrier.items()]
+        if custom is None:
+            carrier: dict[str, str] = {}
+            propagate.inject(carrier, trace.set_span_in_context(span))
+            kept = [header for header in record.headers if header[0] not in carrier]
+            added = [(name, text.encode()) for name, text in carrier.items()]
+            record = record._replace(headers=(*kept, *added))
 
         def end(metadata: Any, error: Exception | None) -> None:
             if error is not None:
-                span.set_attribute("error.type", type(error).__name__)
-                span.set_status(StatusCode.ERROR, str(error))
+                _fail(span, error)
             else:
                 span.set_attribute("messaging.destination.partition.id", str(metadata.partition))
                 span.set_attribute("messaging.kafka.offset", metadata.offset)
             span.end()
 
-        return record._replace(headers=(*kept, *added)), end
+        return record, end
 
-    def on_consume(self, records: Any) -> None:
+    def end_poll(self, records: Any, began_ns: int) -> None:
         """A span for the poll that returned these."""
-        self._tracer.start_span(**self._consuming("poll", records)).end()
+        described = self._consuming("poll", "receive", list(records))
+        described["attributes"]["messaging.batch.message_count"] = len(records)
+        self._tracer.start_span(kind=SpanKind.CLIENT, start_time=began_ns, **described).end()
 
-    def _consuming(self, name: str, records: Iterable[Any]) -> dict[str, Any]:
-        rows = list(records)
-        topics = {record.topic for record in rows}
-        attributes = {**self._common, **_operation(name, "receive" if name == "poll" else "process")}
-        if len(rows) == 1:
-            attributes["messaging.destination.partition.id"] = str(rows[0].partition)
-            attributes["messaging.kafka.offset"] = rows[0].offset
-        else:
-            attributes["messaging.batch.message_count"] = len(rows)
+    def _consuming(self, name: str, kind: str, records: list[Any]) -> dict[str, Any]:
+        attributes = {**self._common, **_operation(name, kind)}
+        topics = {record.topic for record in records}
+        partitions = {record.partition for record in records}
         if len(topics) == 1:
             (topic,) = topics
             attributes["messaging.destination.name"] = topic
             name = f"{name} {topic}"
-        return {"name": name, "kind": SpanKind.CONSUMER, "attributes": attributes, "links": _links(rows)}
+            if len(partitions) == 1:
+                attributes["messaging.destination.partition.id"] = str(*partitions)
+        return {"name": name, "attributes": attributes, "links": _links(records)}
 
 
 def instrument(
     client: AnyClient, tracer_provider: TracerProvider | None = None, meter_provider: MeterProvider | None = None
 ) -> Instrumentation:
     """Has a client report its metrics and, a Producer or Consumer, its spans; to the global providers by default."""
-    tracer = trace.get_tracer("kwire", __version__, tracer_provider)
-    made = Instrumentation(client.settings.client_id, tracer)
+    tracer = trace.get_tracer("kwire", __version__, tracer_provider, SCHEMA_URL)
+    group_id = client.settings.group_id if isinstance(client, ConsumerFront) else None
+    made = Instrumentation(client.settings.client_id, group_id, tracer)
     if isinstance(client, (ProducerFront, ConsumerFront)):
         client._add_interceptors([made])
     _report_metrics(client, metrics.get_meter("kwire", __version__, meter_provider))
@@ -104,14 +127,39 @@ def _operation(name: str, kind: str) -> dict[str, Any]:
     return {"messaging.operation.name": name, "messaging.operation.type": kind}
 
 
+def _of_message(key: Any, value: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"messaging.kafka.message.tombstone": True} if value is None else {}
+    if isinstance(key, bytes):
+        with suppress(UnicodeDecodeError):
+            key = key.decode()
+    if isinstance(key, (str, int)):
+        found["messaging.kafka.message.key"] = str(key)
+    return found
+
+
+def _fail(span: Span, error: BaseException) -> None:
+    name = error.name if isinstance(error, BrokerError) else f"{type(error).__module__}.{type(error).__qualname__}"
+    span.set_attribute("error.type", name.removeprefix("builtins."))
+    span.set_status(StatusCode.ERROR, str(error))
+
+
+def _link(headers: Iterable[tuple[str, bytes | None]], attributes: dict[str, Any] | None = None) -> Link | None:
+    """To the span that the headers tell of."""
+    carrier = {name: value.decode("utf-8", "replace") for name, value in headers if value is not None}
+    context = trace.get_current_span(propagate.extract(carrier, Context())).get_span_context() if carrier else None
+    return Link(context, attributes) if context is not None and context.is_valid else None
+
+
 def _links(records: list[Any]) -> list[Link]:
     """To the spans that sent these."""
     found: list[Link] = []
     for record in records:
-        carrier = {name: value.decode("utf-8", "replace") for name, value in record.headers if value is not None}
-        context = trace.get_current_span(propagate.extract(carrier)).get_span_context() if carrier else None
-        if context is not None and context.is_remote and context.is_valid:
-            found.append(Link(context))
+        link = _link(
+            record.headers,
+            {"messaging.destination.partition.id": str(record.partition), "messaging.kafka.offset": record.offset},
+        )
+        if link is not None:
+            found.append(link)
         if len(found) == MAX_LINKS:
             break
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from time import time_ns
 
 from kwire._codec import Delivery, RecordMetadata, Watcher
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple
@@ -91,7 +92,8 @@ class _Acknowledgement:
 
 
 class ConsumerInterceptors:
-    """Told of what polls return, `on_consume(records)`, and of what the group has stored, `on_commit(offsets)`."""
+    """Told of what polls return, `on_consume(records)`, and of what the group has stored, `on_commit(offsets)`.
+    `end_poll(records, began_ns)` of kwire.contrib is told when the poll began, too."""
 
     def __init__(self) -> None:
         self._all: tuple[object, ...] = ()
@@ -102,10 +104,12 @@ class ConsumerInterceptors:
 
     def consuming(self, polled: Wait[ConsumerRecords]) -> Wait[ConsumerRecords]:
         """The poll, and what it returned shown to each; nothing where it returned nothing."""
+        began_ns = time_ns()
         records = yield from polled
         if len(records):
             for interceptor in self._all:
                 _call(interceptor, "on_consume", records)
+                _call(interceptor, "end_poll", records, began_ns)
         return records
 
     def committed(self, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
