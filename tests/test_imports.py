@@ -46,6 +46,20 @@ def test_an_import_brings_nothing_slow_along(statement: str) -> None:
     assert brought & SLOW <= ALLOWED[statement]
 
 
+@pytest.mark.parametrize(
+    "names",
+    ["kwire", "kwire.Producer", "kwire.Consumer", "kwire.Admin", "kwire.Worker", "kwire.aio.Worker", "kwire.records"],
+)
+def test_an_import_brings_along_nothing_that_is_optional(names: str) -> None:
+    module, _, name = names.rpartition(".")
+    brought = set(
+        run_bare(SHOW.format(statement=f"from {module} import {name}" if module else "import kwire")).stdout.split()
+    )
+    others = {one.partition(".")[0] for one in brought} - set(sys.stdlib_module_names)
+    assert {one for one in others if "cython" not in one} == {"kwire"}
+    assert not {one for one in brought if one.startswith(("kwire.contrib", "kwire.fronts.interceptors"))}
+
+
 def test_a_producer_brings_along_what_every_producer_needs_and_no_more() -> None:
     brought = set(run_bare(SHOW.format(statement="from kwire import Producer")).stdout.split())
     ours = {name for name in brought if name.partition(".")[0] == "kwire"}

@@ -130,6 +130,28 @@ def test_what_one_raises_is_logged_and_breaks_nothing(broker: Broker, caplog: py
     assert named == {"'on_send'", "'on_acknowledged'", "'on_consume'", "'on_commit'"}
 
 
+def test_what_one_returns_instead_of_a_record_is_logged_and_the_record_goes_as_it_was(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Text:
+        def on_send(self, topic: str, record: Any) -> Any:
+            return "no record"
+
+    class Short:
+        def on_send(self, topic: str, record: Any) -> Any:
+            return b"value", b"key"
+
+    class Async:
+        async def on_send(self, topic: str, record: Any) -> Any:
+            return record
+
+    with Producer(broker.bootstrap_servers, interceptors=[Text(), Seen(), Short(), Async()]) as producer:
+        producer.send("orders", b"v")
+    assert values_and_headers(broker) == [(b"v", (("by", b"seen"),))]
+    assert [record.message for record in caplog.records] == ["an interceptor raised"] * 3
+    assert "nothing awaits an interceptor" in caplog.text
+
+
 def test_interceptors_see_the_clients_of_an_event_loop(broker: Broker) -> None:
     async def use() -> list[tuple[Any, ...]]:
         seen = Seen()

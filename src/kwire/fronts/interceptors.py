@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from inspect import iscoroutine
 from time import time_ns
 
 from kwire._codec import Delivery, RecordMetadata, Watcher
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.drivers.loggers import LateLogger
+from kwire.errors import ConfigError
 
 if TYPE_CHECKING:
     from kwire.engine.calls.offsets import OffsetAndMetadata
@@ -65,7 +67,7 @@ class ProducerInterceptors:
                 continue
             changed = _call(interceptor, "on_send", topic, record)
             if changed is not None:
-                record = OutgoingRecord(*changed)
+                record = _guarded(_outgoing, changed) or record
             if (on_acknowledged := getattr(interceptor, "on_acknowledged", None)) is not None:
                 watchers.append(on_acknowledged)
         try:
@@ -116,6 +118,13 @@ class ConsumerInterceptors:
         """The group has stored these."""
         for interceptor in self._all:
             _call(interceptor, "on_commit", offsets)
+
+
+def _outgoing(changed: Any) -> OutgoingRecord:
+    if iscoroutine(changed):
+        changed.close()
+        raise ConfigError("on_send is an async def: nothing awaits an interceptor")
+    return OutgoingRecord(*changed)
 
 
 def _call(interceptor: object, name: str, *arguments: Any) -> Any:
