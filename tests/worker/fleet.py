@@ -38,8 +38,8 @@ class Fleet(AbstractContextManager["Fleet"]):
         self._dead: set[Place] = set()
         with Admin(servers) as admin:
             admin.create_topics({"orders": PARTITIONS, "orders.dead": 1})
-        self._written = dict.fromkeys(range(PARTITIONS), records // PARTITIONS)
-        self._left_to_write = records
+        self._each = records // PARTITIONS
+        self._written = 0
         self._producer = Producer(servers)
         self._consumer = Consumer(servers, group_id="g")
         self._dead_letters = Consumer(servers, auto_offset_reset="earliest")
@@ -51,14 +51,14 @@ class Fleet(AbstractContextManager["Fleet"]):
 
     def write(self, share: float) -> None:
         """Writes that share of all records, the same number into each partition."""
-        count = round(share * sum(self._written.values()) / PARTITIONS)
+        count = min(round(share * self._each), self._each - self._written)
         for partition in range(PARTITIONS):
             for number in range(count):
                 value = b"poison" if self._dice.random() < 0.01 else b"%d" % number
                 key = b"key-%d" % self._dice.randrange(KEYS)
                 self._producer.send("orders", value, key=key, partition=partition)
         self._producer.flush()
-        self._left_to_write -= count * PARTITIONS
+        self._written += count
 
     def replace(self, number: signal.Signals) -> None:
         """One worker ends by the signal, and another takes its place."""
@@ -112,14 +112,15 @@ class Fleet(AbstractContextManager["Fleet"]):
 
     def finish(self, *, ordered: bool = True) -> list[Handled]:
         """Writes what is left, waits until the workers have caught up, and checks all that happened."""
-        self.write(self._left_to_write / sum(self._written.values()))
+        self.write(1.0)
+        written = dict.fromkeys(range(PARTITIONS), self._each)
         give_up = time.monotonic() + CATCH_UP_S
-        while self.committed() != self._written:
+        while self.committed() != written:
             assert time.monotonic() < give_up, self.committed()
             assert all(worker.poll() is None for worker in self._workers), "one had ended by itself"
             time.sleep(0.1)
         handled = self.journal.read()
-        check_nothing_is_lost(self._written, handled, self.dead())
+        check_nothing_is_lost(written, handled, self.dead())
         if ordered:
             check_order(handled)
         assert self.dead(), "there was no poison"

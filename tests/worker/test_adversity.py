@@ -295,6 +295,26 @@ def test_records_that_the_log_has_lost_are_passed_over(kind: str, broker: Broker
 
 
 @both
+def test_a_cluster_that_is_out_of_reach_is_waited_for(kind: str, broker: Broker) -> None:
+    broker.append("orders", [b"%d" % number for number in range(100)], partition=0)
+    handled: list[bytes] = []
+
+    def handle(record: Any) -> None:
+        time.sleep(0.01)
+        handled.append(record.value)
+
+    worker = Running(kind, broker, handle, default_api_timeout_ms=500, request_timeout_ms=300)
+    wait_until(lambda: len(handled) > 10)
+    broker.refuse_connections()
+    broker.close_connections()
+    time.sleep(1.5)
+    broker.accept_connections()
+    wait_until(lambda: committed(broker)[0] == 100)
+    worker.stop()
+    assert handled == [b"%d" % number for number in range(100)]
+
+
+@both
 def test_a_commit_that_is_refused_as_partitions_go_ends_run_with_its_reason(kind: str, broker: Broker) -> None:
     broker.append("orders", [b"v"], partition=0)
     handled: list[bytes] = []
