@@ -15,9 +15,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.semconv._incubating.attributes import messaging_attributes
 from opentelemetry.trace import SpanKind, StatusCode
 
-from kwire import Consumer, Producer
+from kwire import Consumer, Producer, Worker
 from kwire.contrib import opentelemetry
 from kwire.testing import Broker
+
+MINE = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 @pytest.fixture
@@ -140,16 +142,15 @@ def test_a_poll_lasts_as_long_as_it_waited(broker: Broker) -> None:
 
 def test_a_context_that_a_record_has_already_is_left_to_it_and_linked_to(broker: Broker) -> None:
     exports = Exports()
-    mine = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     with Producer(broker.bootstrap_servers) as producer:
         exports.instrument(producer)
-        producer.send("orders", b"v", headers=[("traceparent", mine)])
+        producer.send("orders", b"v", headers=[("traceparent", MINE)])
         producer.send("orders", b"v", headers=[("traceparent", b"nonsense")])
     with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
         consumer.assign([("orders", 0)])
         kept, replaced = consumer.poll(timeout=10)
     one, other = exports.spans
-    assert kept.headers == (("traceparent", mine),)
+    assert kept.headers == (("traceparent", MINE),)
     assert (one.kind, [f"{link.context.span_id:x}" for link in one.links]) == (SpanKind.CLIENT, ["b7ad6b7169203331"])
     assert dict(replaced.headers)["traceparent"] != b"nonsense"
     assert (other.kind, list(other.links)) == (SpanKind.PRODUCER, [])
@@ -168,6 +169,25 @@ def test_a_block_that_raises_ends_its_span_with_the_error(broker: Broker) -> Non
     assert span.attributes["error.type"] == "ValueError"
     assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "no such customer")
     assert [event.name for event in span.events] == ["exception"]
+
+
+def test_a_worker_polls_and_processes_in_spans(broker: Broker) -> None:
+    exports = Exports()
+    broker.append("orders", [(b"v", None, None, [("traceparent", MINE)])])
+    tracing = opentelemetry.Instrumentation("w", "g", exports.tracers)
+
+    def handle(record: Any) -> None:
+        with tracing.process(record):
+            worker.stop()
+
+    worker = Worker(
+        broker.bootstrap_servers, "orders", handler=handle, group_id="g", client_id="w", interceptors=[tracing]
+    )
+    worker.run()
+    poll, process = exports.spans
+    assert (poll.name, process.name) == ("poll orders", "process orders")
+    assert process.attributes["messaging.consumer.group.name"] == "g"
+    assert f"{process.links[0].context.span_id:x}" == "b7ad6b7169203331"
 
 
 def test_a_record_that_fails_ends_its_span_with_the_error(broker: Broker) -> None:

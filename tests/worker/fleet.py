@@ -68,7 +68,8 @@ class Fleet(AbstractContextManager["Fleet"]):
         assert victim.poll() is None, "it had ended by itself"
         victim.send_signal(number)
         assert victim.wait(60) == (0 if number == signal.SIGTERM else -number)
-        victim.communicate()
+        assert victim.stdout is not None
+        victim.stdout.close()
         self.check()
         self._workers[place] = self._start()
 
@@ -131,7 +132,9 @@ class Fleet(AbstractContextManager["Fleet"]):
     ) -> None:
         for worker in self._workers:
             worker.kill()
-            worker.communicate()
+            worker.wait()
+            assert worker.stdout is not None
+            worker.stdout.close()
         self._producer.close()
         self._consumer.close()
         self._dead_letters.close()

@@ -31,10 +31,12 @@ MAX_LINKS = 128
 
 
 class Instrumentation:
-    """What `instrument` has added to a client."""
+    """The spans of one client: what `instrument` has added to it, or one of its `interceptors`."""
 
-    def __init__(self, client_id: str, group_id: str | None, tracer: trace.Tracer) -> None:
-        self._tracer = tracer
+    def __init__(
+        self, client_id: str, group_id: str | None = None, tracer_provider: TracerProvider | None = None
+    ) -> None:
+        self._tracer = trace.get_tracer("kwire", __version__, tracer_provider, SCHEMA_URL)
         self._common: dict[str, Any] = {"messaging.system": "kafka", "messaging.client.id": client_id}
         if group_id is not None:
             self._common["messaging.consumer.group.name"] = group_id
@@ -114,9 +116,8 @@ def instrument(
     client: AnyClient, tracer_provider: TracerProvider | None = None, meter_provider: MeterProvider | None = None
 ) -> Instrumentation:
     """Has a client report its metrics and, a Producer or Consumer, its spans; to the global providers by default."""
-    tracer = trace.get_tracer("kwire", __version__, tracer_provider, SCHEMA_URL)
     group_id = client.settings.group_id if isinstance(client, ConsumerFront) else None
-    made = Instrumentation(client.settings.client_id, group_id, tracer)
+    made = Instrumentation(client.settings.client_id, group_id, tracer_provider)
     if isinstance(client, (ProducerFront, ConsumerFront)):
         client._add_interceptors([made])
     _report_metrics(client, metrics.get_meter("kwire", __version__, meter_provider))

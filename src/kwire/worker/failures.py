@@ -13,8 +13,7 @@ timestamp is that of the move: by the old one, the retention of a topic could de
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import timedelta
+from dataclasses import dataclass
 
 from kwire._typing import Any
 from kwire.errors import SerializationError
@@ -37,29 +36,17 @@ def _number(record: Any, name: str) -> int:
     return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else 0
 
 
+@dataclass(frozen=True)
 class Failures:
-    """The rules of one worker."""
+    """The rules of one worker; `delays` are its retry topics, in order, and how many seconds a record waits there."""
 
-    def __init__(
-        self,
-        group_id: str,
-        retries: int,
-        backoff: float,
-        backoff_max: float,
-        retry_on: type[Exception] | tuple[type[Exception], ...],
-        retry_topics: Mapping[str, float | timedelta],
-        dead_letter_topic: str | None,
-    ) -> None:
-        self._group_id = group_id
-        self._retries = retries
-        self._backoff = backoff
-        self._backoff_max = backoff_max
-        self._retry_on = retry_on
-        self.delays = {
-            topic: delay.total_seconds() if isinstance(delay, timedelta) else delay
-            for topic, delay in retry_topics.items()
-        }
-        self._dead_letter_topic = dead_letter_topic
+    group_id: str
+    retries: float
+    backoff: float
+    backoff_max: float
+    retry_on: type[Exception] | tuple[type[Exception], ...]
+    delays: dict[str, float]
+    dead_letter_topic: str | None
 
     def state_of(self, record: Any, epoch_ms: float) -> tuple[float, int]:
         """In how many seconds a record that came is due, and how often it was handled before. Whatever its header and
@@ -71,18 +58,18 @@ class Failures:
 
     def wait_before_next(self, item: Item, error: Exception) -> float | None:
         """Seconds until the handler is called again, None where it is not."""
-        if item.attempts > self._retries or not self._may_help(error):
+        if item.attempts > self.retries or not self._may_help(error):
             return None
-        return min(self._backoff_max, self._backoff * 2.0 ** min(item.attempts - 1, MOST_DOUBLINGS))
+        return min(self.backoff_max, self.backoff * 2.0 ** min(item.attempts - 1, MOST_DOUBLINGS))
 
     def next_topic(self, topic: str, error: Exception) -> str | None:
         """Where a record of that topic goes, None where there is no such place."""
         later = list(self.delays)
         later = later[later.index(topic) + 1 :] if topic in self.delays else later
-        return later[0] if later and self._may_help(error) else self._dead_letter_topic
+        return later[0] if later and self._may_help(error) else self.dead_letter_topic
 
     def _may_help(self, error: Exception) -> bool:
-        return isinstance(error, self._retry_on) and not isinstance(error, SerializationError)
+        return isinstance(error, self.retry_on) and not isinstance(error, SerializationError)
 
     def headers(self, item: Item, topic: str, error: Exception, epoch_ms: float) -> list[tuple[Any, bytes | None]]:
         """The headers of the record in its next topic."""
@@ -96,7 +83,7 @@ class Failures:
         if record.topic in self.delays:
             ours = {name: header(record, name) or value for name, value in ours.items()}
         ours |= {
-            "group": self._group_id,
+            "group": self.group_id,
             "attempt": item.attempts_before + item.attempts,
             "reason": "deserialization" if isinstance(error, SerializationError) else "handler",
             "error.type": f"{type(error).__module__}.{type(error).__qualname__}",

@@ -67,7 +67,7 @@ class Work:
         concurrency: int = 8,
         order: Literal["partition", "key"] = "partition",
         batch: int | Literal[False] = False,
-        retries: int = 3,
+        retries: float = 3,
         backoff: float = 0.1,
         backoff_max: float = 30.0,
         retry_on: type[Exception] | tuple[type[Exception], ...] = Exception,
@@ -86,25 +86,25 @@ class Work:
             raise ConfigError("enable_auto_commit=True: a Worker commits what its handler has done, and nothing else")
         if order not in ("partition", "key"):
             raise ConfigError(f"order={order!r}: expected 'partition' or 'key'")
-        for name, number, least in (
-            ("concurrency", concurrency, 1),
-            ("retries", retries, 0),
-            ("max_in_hand", max_in_hand, 1),
-            ("batch", 1 if batch is False else batch, 1),
-        ):
-            if number < least:
-                raise ConfigError(f"{name}={number}: expected {least} or more")
+        most = 1 if batch is False else batch
+        numbers = {"concurrency": concurrency, "max_in_hand": max_in_hand, "batch": most, "retries": retries + 1}
+        for name, number in numbers.items():
+            if number < 1:
+                raise ConfigError(f"{name}={number - (name == 'retries')} is too small")
+        delays = {
+            topic: delay.total_seconds() if isinstance(delay, timedelta) else delay
+            for topic, delay in (retry_topics or {}).items()
+        }
         self._topics = [topics] if isinstance(topics, str) else list(topics)
-        self._failures = Failures(
-            group_id, retries, backoff, backoff_max, retry_on, retry_topics or {}, dead_letter_topic
-        )
-        if repeated := sorted({*self._failures.delays, dead_letter_topic} & {*self._topics}, key=str):
-            raise ConfigError(f"{repeated[0]!r} is among the topics to read: failed records need another one")
-        if dead_letter_topic in self._failures.delays:
+        for topic in (*delays, dead_letter_topic):
+            if topic in self._topics:
+                raise ConfigError(f"{topic!r} is among the topics to read: failed records need another one")
+        if dead_letter_topic in delays:
             raise ConfigError(f"dead_letter_topic={dead_letter_topic!r} is among the retry_topics")
+        self._failures = Failures(group_id, retries, backoff, backoff_max, retry_on, delays, dead_letter_topic)
         self._handler = handler
         self._batched = batch is not False
-        self._most = batch or 1
+        self._most = most
         self._by_key = order == "key"
         self._concurrency = concurrency
         self._max_in_hand = max_in_hand
@@ -141,11 +141,7 @@ class Work:
         self._stop_at = time.monotonic() + (self._stop_timeout if timeout is None else timeout)
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._wake)
-
-    def _wake(self) -> None:
-        """Ends the poll in progress, or the next one."""
-        self._consumer.wakeup()
+                self._loop.call_soon_threadsafe(self._consumer.wakeup)
 
     @contextmanager
     def _stopped_by_signals(self) -> Iterator[None]:
@@ -158,7 +154,7 @@ class Work:
             yield
         finally:
             for number, handler in before.items():
-                signal.signal(number, handler)
+                signal.signal(number, handler or signal.SIG_DFL)
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
@@ -175,9 +171,10 @@ class Work:
             listener = SimpleNamespace(on_revoked=self._give_up, on_lost=self._forget)
             self._consumer.subscribe([*self._topics, *self._failures.delays], listener=listener)
             patience = min(max(self._commit_interval, MIN_POLL_S), MAX_POLL_S)
+            most = min(MAX_POLL_RECORDS, self._consumer.settings.max_poll_records or MAX_POLL_RECORDS)
             try:
                 while self._stop_at is None and self._fatal is None:
-                    for record in await self._consumer.poll(patience, MAX_POLL_RECORDS):
+                    for record in await self._consumer.poll(patience, most):
                         self._take(record)
                     self._pause_and_resume()
                     self._commit_sometimes()
@@ -217,7 +214,7 @@ class Work:
     def _fail(self, error: BaseException) -> None:
         """Has `run()` end with this error."""
         self._fatal = self._fatal or error
-        self._wake()
+        self._consumer.wakeup()
 
     # -- handling ----------------------------------------------------------------------------------------------------
 
@@ -254,7 +251,7 @@ class Work:
                 lane.items.popleft()
                 partition.finish(item)
             if partition.paused and len(partition.unfinished) <= self._max_in_hand // 2:
-                self._wake()
+                self._consumer.wakeup()
 
     async def _is_done_with(self, items: list[Item]) -> bool:
         """Whether they are handled, or written to their next topic; else they are to be handled again."""
@@ -267,7 +264,7 @@ class Work:
             return True
         for item in items:
             item.due = time.monotonic() + (wait or 0.0)
-            item.alone = wait is None
+            item.alone = item.alone or wait is None
         _log.info("%s is to be handled again in %g s: %r", _place(items[0].record), wait or 0.0, error)
         return False
 
@@ -335,6 +332,8 @@ class Work:
         try:
             await self._finish(partitions, time.monotonic() + min(self._stop_timeout, interval / 2))
             await self._commit()
+        except Exception as error:
+            self._fail(error)
         finally:
             self._forget(partitions)
 
@@ -363,7 +362,8 @@ class Work:
             for lane in self._lanes.values():
                 lane.task.cancel()
             if busy:
-                _log.warning("Handlers are still busy with %d lanes, and are left", len(busy))
+                late = sum(item.busy for partition in self._partitions.values() for item in partition.unfinished)
+                _log.warning("Handlers are still busy with %d records, and are left", late)
                 await asyncio.wait(busy, timeout=FAREWELL_S)
         await self._commit()
         self._forget([*self._partitions])
