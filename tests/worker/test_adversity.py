@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +235,38 @@ def test_no_more_records_are_read_than_may_be_in_hand(kind: str, broker: Broker)
     go_on.set()
     wait_until(lambda: seen == 5000)
     worker.stop()
+
+
+@both
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_a_handler_that_is_stuck_holds_up_a_rebalance_no_longer_than_its_limit(
+    kind: str, strategy: str, broker: Broker
+) -> None:
+    for partition in range(3):
+        broker.append("orders", [b"stuck", b"later"], partition=partition)
+    go_on = threading.Event()
+    calls: dict[str, list[tuple[int, bytes]]] = {"one": [], "other": []}
+
+    def handler(name: str) -> Callable[[Any], None]:
+        def handle(record: Any) -> None:
+            calls[name].append((record.partition, record.value))
+            if name == "one" and record.value == b"stuck":
+                go_on.wait(PATIENT)
+
+        return handle
+
+    options: dict[str, Any] = {"stop_timeout": 0.3, "partition_assignment_strategy": [strategy]}
+    one = Running(kind, broker, handler("one"), **options)
+    wait_until(lambda: len(calls["one"]) == 3)
+    other = Running(kind, broker, handler("other"), **options)
+    wait_until(lambda: any(value == b"later" for _, value in calls["other"]))
+    taken = {partition for partition, _ in calls["other"]}
+    assert sorted(calls["one"]) == [(partition, b"stuck") for partition in range(3)], "each is handled once at a time"
+    go_on.set()
+    wait_until(lambda: committed(broker) == [2, 2, 2])
+    one.stop()
+    other.stop()
+    assert {partition for partition, value in calls["one"] if value == b"later"} == {0, 1, 2} - taken
 
 
 # -- topics and brokers that refuse ---------------------------------------------------------------------------------
