@@ -42,13 +42,13 @@ def test_no_kill_loses_a_record_or_commits_one_that_was_not_handled(
     kind: str, group: str, order: str, servers: str, tmp_path: Path
 ) -> None:
     options = {"order": order, **GROUPS[group]}
-    with Fleet(kind, servers, tmp_path, options, size=2, records=3000, seed=7) as fleet:
-        for _ in range(4):
-            fleet.write(0.15)
+    with Fleet(kind, servers, tmp_path, options, size=2, records=2400, seed=7) as fleet:
+        for _ in range(3):
+            fleet.write(0.25)
             fleet.pause(0.3, 0.8)
             fleet.replace(signal.SIGKILL)
         fleet.finish()
-        assert len(fleet.moved) > 2, "the kills came before anything was done"
+        assert len(fleet.moved) > 1, "the kills came before anything was done"
 
 
 @pytest.mark.parametrize(("kind", "group"), [("tasks", "cooperative"), ("threads", "consumer")])
