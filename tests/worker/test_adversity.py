@@ -439,6 +439,17 @@ def test_the_signal_handlers_of_asyncio_are_back_after_run(broker: Broker) -> No
     asyncio.run(work())
 
 
+def test_a_worker_of_threads_runs_where_an_event_loop_runs_already(broker: Broker) -> None:
+    broker.append("orders", [b"v"], partition=0)
+
+    async def cell() -> None:
+        worker = Worker(broker.bootstrap_servers, "orders", handler=lambda record: worker.stop(), **QUICK)
+        worker.run()
+
+    asyncio.run(cell())
+    assert committed(broker)[0] == 1
+
+
 def test_a_worker_runs_once(broker: Broker) -> None:
     worker = Worker(broker.bootstrap_servers, "orders", handler=print, **QUICK)
     worker.stop()

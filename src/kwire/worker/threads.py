@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
 
@@ -37,7 +38,11 @@ class Worker(Work):
         self._ended: deque[_Call] = deque()
         self._is_told = False
         with self._stopped_by_signals():
-            asyncio.run(self._work_on_threads())
+            if asyncio._get_running_loop() is None:
+                asyncio.run(self._work_on_threads())
+                return
+            with ThreadPoolExecutor(1) as aside:  # this thread has a loop, as in a notebook
+                aside.submit(asyncio.run, self._work_on_threads()).result()
 
     async def _work_on_threads(self) -> None:
         loop = asyncio.get_running_loop()
