@@ -24,9 +24,9 @@ from kwire.errors import KafkaError
 _COMMANDS = (
     "broker", "topics", "groups", "configs", "cluster", "transactions", "acls", "users", "quotas",
     "tokens", "shares", "registry", "partitions", "producers", "produce", "consume", "copy", "decode", "dump",
-    "ping", "bench", "completion", "config", "help",
+    "ping", "bench", "migrate_check", "completion", "config", "help",
 )  # fmt: skip
-_FILES = {**{name: name for name in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
+_FILES = {**{file.replace("_", "-"): file for file in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
 _RELATIVE = re.compile(r"-\d")
 _COMPLETING = "_ARGCOMPLETE"
 _PLACES = ("--from", "-o", "--to")

@@ -12,7 +12,7 @@ from kwire.engine.settings.clients import (
     names_of,
     owners_of,
 )
-from kwire.engine.settings.foreign import is_of_serdes, kinds_of, verdict
+from kwire.engine.settings.foreign import Verdict, is_of_serdes, kinds_of, verdict
 
 TABLES = (AdminSettings, ConsumerSettings, ProducerSettings, ShareConsumerSettings)
 OF_SERDES = (
@@ -42,8 +42,8 @@ def test_only_producers_and_consumers_have_settings_that_say_how_values_become_b
 
 @pytest.mark.parametrize("name", ["ssl.client.auth", "default.list.key.serde.type"])
 def test_what_only_programs_of_java_have_is_ignored(name: str) -> None:
-    assert verdict(name, "x") == (None, True)
-    assert verdict(name, "") == (None, False)
+    assert verdict(name, "x") == Verdict(None, warn=True)
+    assert verdict(name, "") == Verdict(None)
     assert kinds_of(name) == ()
 
 

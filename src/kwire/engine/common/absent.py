@@ -15,23 +15,46 @@ from kwire.errors import UnsupportedError
 Client = TypeVar("Client")
 
 
+class NotNeeded(str):
+    """A hint about what a program leaves out."""
+
+    __slots__ = ()
+
+
+class NotThere(str):
+    """A hint about what has no counterpart."""
+
+    __slots__ = ()
+
+
+_CONNECTED = "describe_cluster() of an Admin asks the brokers, and `kwire ping` each step of it"
+_LOGIN = "give sasl_oauth_token=, or make a new client: settings do not change"
+
 PRODUCER = {
     "abort": "it is abort_transaction() here",
     "begin": "it is begin_transaction() here, or `with producer.transaction()`",
+    "bootstrap_connected": _CONNECTED,
+    "cluster_id": "Admin(...).describe_cluster().cluster_id does that",
     "commit": "it is commit_transaction() here",
-    "create_batch": "not needed: send_many(topic, values, partition=...) makes its own batches",
+    "create_batch": NotNeeded("not needed: send_many(topic, values, partition=...) makes its own batches"),
     "list_topics": "Admin(...).describe_topics() does that",
+    "max_usable_produce_magic": NotNeeded("not needed: records are written as each broker takes them"),
     "partitions_for": "Consumer(...).partitions_for(topic) does that",
-    "poll": "not needed: callbacks run and records leave by themselves",
+    "poll": NotNeeded("not needed: callbacks run and records leave by themselves"),
     "produce": "it is send(topic, value, key=..., headers=...) here; it returns a Delivery",
     "produce_batch": "it is send_many(topic, items) here; it returns a Delivery for each",
+    "purge": NotThere("records that were taken are sent, or fail at delivery_timeout_ms"),
     "send_batch": "it is send_many(topic, values, partition=...) here; it returns a Delivery for each",
     "send_and_wait": "it is `await send(...)` in kwire.aio, and send(...).result() without asyncio",
-    "start": "not needed: the first send connects",
+    "set_sasl_credentials": _LOGIN,
+    "start": NotNeeded("not needed: the first send connects"),
     "stop": "it is close() here",
 }
 
 CONSUMER = {
+    "bootstrap": NotNeeded("not needed: the first poll connects"),
+    "bootstrap_connected": _CONNECTED,
+    "cluster_id": "Admin(...).describe_cluster().cluster_id does that",
     "commit_sync": "it is commit() here; commit_async() does not wait",
     "consume": "it is poll(timeout=..., max_records=...) here",
     "consumer_group_metadata": "it is group_metadata() here",
@@ -40,13 +63,18 @@ CONSUMER = {
     "getmany": "it is poll(timeout=..., max_records=...) here",
     "getone": "it is poll(timeout=..., max_records=1) here, or a loop over the consumer",
     "highwater": "it is end_offsets([partition]) here",
-    "incremental_assign": "not needed: assigned partitions are read automatically; call seek() in on_assigned to move",
-    "incremental_unassign": "not needed: revoked partitions are given up automatically",
+    "incremental_assign": NotNeeded(
+        "not needed: assigned partitions are read automatically; call seek() in on_assigned to move"
+    ),
+    "incremental_unassign": NotNeeded("not needed: revoked partitions are given up automatically"),
+    "last_poll_timestamp": NotThere("keep the time of the last poll yourself"),
+    "last_stable_offset": "it is end_offsets([partition]) here, with isolation_level='read_committed'",
     "list_topics": "Admin(...).describe_topics() does that",
     "memberid": "it is group_metadata().member_id here",
     "partitions_for_topic": "it is partitions_for(topic) here",
     "seek_to_committed": "it is seek(partition, offset) here, with the offsets of committed(assignment())",
-    "start": "not needed: the first poll connects",
+    "set_sasl_credentials": _LOGIN,
+    "start": NotNeeded("not needed: the first poll connects"),
     "stop": "it is close() here",
     "store_offsets": "commit(records) commits what is done",
     "topics": "Admin(...).list_topics() does that",
@@ -67,6 +95,16 @@ RECORDS = {
     **dict.fromkeys(("headers", "key", "offset", "partition", "timestamp", "topic", "value"), _EACH),
 }
 """Of what a poll returns: elsewhere that is one message, or a dict by partition."""
+
+DELIVERY = {
+    "add_callback": "it is add_done_callback(f) here, for both outcomes: f(delivery)",
+    "add_errback": "it is add_done_callback(f) here, for both outcomes: f(delivery)",
+    "failed": "it is `done() and exception() is not None` here",
+    "get": "it is result(timeout=...) here, in seconds",
+    "is_done": "it is done() here",
+    "succeeded": "it is `done() and exception() is None` here",
+}
+"""Of what send() returns: elsewhere that is a future of the library's own."""
 
 MODULE = {
     "AIOKafkaConsumer": "it is kwire.aio.Consumer here",
@@ -108,20 +146,39 @@ LISTENER_METHODS = {
 """The methods of listeners of Java, kafka-python and aiokafka, and kwire's."""
 
 SHARE_CONSUMER = {
+    "bootstrap": NotNeeded("not needed: the first poll connects"),
+    "bootstrap_connected": _CONNECTED,
+    "cluster_id": "Admin(...).describe_cluster().cluster_id does that",
     **dict.fromkeys(
         ("assign", "assignment", "committed", "lag", "pause", "position", "resume", "seek"),
         "a share group has no positions, and assigns partitions by itself; a Consumer has",
     ),
     "commit_sync": "it is commit() here",
-    "start": "not needed: the first poll connects",
+    "start": NotNeeded("not needed: the first poll connects"),
     "stop": "it is close() here",
 }
 
 ADMIN = {
+    "alter_group_offsets": "it is alter_consumer_group_offsets(group, {(topic, partition): offset}) here",
+    "api_versions": "`kwire ping` shows them",
+    "cluster_id": "it is describe_cluster().cluster_id here",
+    "delete_group_offsets": "it is delete_consumer_group_offsets(group, partitions) here",
+    "delete_groups": "it is delete_consumer_groups(groups) here",
+    "describe_groups": "it is describe_consumer_groups(groups) here",
+    "describe_topic_partitions": "it is describe_topics(topics) here",
+    "find_coordinator": NotNeeded("not needed: each call finds the coordinator"),
+    "get_broker_version_data": "`kwire ping` shows them",
+    "list_group_offsets": "it is list_consumer_group_offsets(group) here",
+    "list_partition_offsets": "it is list_offsets({(topic, partition): 'latest'}) here",
     "perform_leader_election": "it is elect_leaders('preferred' | 'unclean', partitions) here",
-    "poll": "not needed: a call returns its results, or raises",
-    "start": "not needed: the first call connects",
+    "poll": NotNeeded("not needed: a call returns its results, or raises"),
+    "remove_group_members": "it is remove_members_from_consumer_group(group, members) here",
+    "reset_configs": "it is incremental_alter_configs({resource: {name: None}}) here",
+    "reset_group_offsets": "it is alter_consumer_group_offsets(group, {(topic, partition): offset}) here",
+    "set_sasl_credentials": _LOGIN,
+    "start": NotNeeded("not needed: the first call connects"),
     "stop": "it is close() here",
+    "wait_for_topics": NotThere("create_topics() returns when the controller has them: describe_topics() asks again"),
 }
 
 

@@ -34,12 +34,14 @@ class Foreign(NamedTuple):
     """A setting that kwire has not. `refusal` says what to do instead, a template of a Wording; None: it is ignored.
 
     `kinds` are the clients that it is for, none where it is for all. `as_it_is` are values that ask for what kwire does
-    anyway: words, and Java's classes without their packages.
+    anyway: words, and Java's classes without their packages. `has_counterpart` is False where nothing can be given or
+    called in its place.
     """
 
     refusal: str | None = None
     kinds: tuple[str, ...] = ()
     as_it_is: tuple[str, ...] = ()
+    has_counterpart: bool = True
 
 
 class Verdict(NamedTuple):
@@ -47,6 +49,7 @@ class Verdict(NamedTuple):
 
     refusal: str | None
     warn: bool = False
+    has_counterpart: bool = True
 
 
 _PRODUCER = ("Producer",)
@@ -75,7 +78,7 @@ _TABLE = {
     "enable.sasl.oauthbearer.unsecure.jwt": Foreign(_UNSECURED, as_it_is=("false",)),
     "error.cb": Foreign(_ERRORS),
     "interceptor.classes": Foreign("kwire takes objects: interceptors=[...] of a Producer or Consumer"),
-    "kafka.client": Foreign("kwire makes its own connections"),
+    "kafka.client": Foreign("kwire makes its own connections", has_counterpart=False),
     "key.deserializer": Foreign(_READS_BYTES, _CONSUMERS, as_it_is=_BYTES_DESERIALIZERS),
     "key.serializer": Foreign(_SENDS, _PRODUCER, as_it_is=_SERIALIZERS),
     "log.cb": Foreign("kwire logs to logging.getLogger('kwire')"),
@@ -86,8 +89,8 @@ _TABLE = {
     "offset.commit.cb": Foreign(_COMMITS, _CONSUMER),
     "on.commit": Foreign(_COMMITS, _CONSUMER),
     "on.delivery": Foreign(_CALLBACK, _PRODUCER),
-    "plugin.library.paths": Foreign("kwire loads no plugins"),
-    "proxy.url": Foreign("proxies are not in kwire"),
+    "plugin.library.paths": Foreign("kwire loads no plugins", has_counterpart=False),
+    "proxy.url": Foreign("proxies are not in kwire", has_counterpart=False),
     "rebalance.cb": Foreign("give subscribe() a listener with on_assigned, on_revoked and on_lost", _CONSUMER),
     "sasl.client.callback.handler.class": Foreign(_TOKEN),
     "sasl.kerberos.domain.name": Foreign("kwire asks for a ticket for each broker's host, by the name in its metadata"),
@@ -127,7 +130,7 @@ _TABLE = {
         ),
     ),
     "security.providers": Foreign(_CONTEXT),
-    "socks5.proxy": Foreign("proxies are not in kwire"),
+    "socks5.proxy": Foreign("proxies are not in kwire", has_counterpart=False),
     "ssl.curves.list": Foreign(_CONTEXT),
     "ssl.engine.factory.class": Foreign(_CONTEXT),
     "ssl.engine.id": Foreign(_CONTEXT),
@@ -135,8 +138,8 @@ _TABLE = {
     "ssl.provider": Foreign(_CONTEXT),
     "ssl.providers": Foreign(_CONTEXT),
     "ssl.sigalgs.list": Foreign(_CONTEXT),
-    "stats.cb": Foreign("statistics are not in this version of kwire"),
-    "throttle.cb": Foreign("statistics are not in this version of kwire"),
+    "stats.cb": Foreign("statistics are not in this version of kwire", has_counterpart=False),
+    "throttle.cb": Foreign("statistics are not in this version of kwire", has_counterpart=False),
     "value.deserializer": Foreign(_READS_BYTES, _CONSUMERS, as_it_is=_BYTES_DESERIALIZERS),
     "value.serializer": Foreign(_SENDS, _PRODUCER, as_it_is=_SERIALIZERS),
     "internal.leave.group.on.close": Foreign(kinds=_CONSUMER),
@@ -269,7 +272,9 @@ def verdict(name: str, value: object) -> Verdict | None:
     asks_for_nothing = value is None or value in ("", [], ())
     if row.refusal is None:
         return Verdict(None, warn=not asks_for_nothing)
-    return Verdict(None if asks_for_nothing or _is_as_it_is(row, value) else Wording(row.refusal))
+    if asks_for_nothing or _is_as_it_is(row, value):
+        return Verdict(None)
+    return Verdict(Wording(row.refusal), has_counterpart=row.has_counterpart)
 
 
 def _row(name: str) -> Foreign | None:
