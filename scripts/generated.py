@@ -23,6 +23,7 @@ WRITERS = (
     "settings_page",
     "shell_page",
     "metrics_page",
+    "migration_pages",
     "files_page",
 )
 """In this order, since code that a later one imports may need what an earlier one writes."""
