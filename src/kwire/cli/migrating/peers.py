@@ -1,6 +1,7 @@
-"""The other clients: their packages, their classes by what these are in kwire, and same names with another meaning.
+"""The other clients: their packages, their classes by what these are in kwire, and what their calls make.
 
-What kwire lacks is in `kwire.engine.common.absent` and `kwire.engine.settings.foreign`, where the clients look, too.
+What becomes of their names is elsewhere: of those that kwire lacks in `kwire.engine.common.absent` and
+`kwire.engine.settings.foreign`, where the clients look, too; of the rest beside this file.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ class Made(NamedTuple):
 
     peer: str
     kind: str
+    is_aio: bool = False
 
 
 CLASSES = {
@@ -27,116 +29,125 @@ CLASSES = {
         "AIOConsumer": "Consumer",
         "AIOProducer": "Producer",
         "AdminClient": "Admin",
+        "AsyncAvroDeserializer": "Deserializer",
+        "AsyncAvroSerializer": "Serializer",
+        "AsyncDeserializingConsumer": "Consumer",
+        "AsyncJSONDeserializer": "Deserializer",
+        "AsyncJSONSerializer": "Serializer",
+        "AsyncProtobufDeserializer": "Deserializer",
+        "AsyncProtobufSerializer": "Serializer",
+        "AsyncSchemaRegistryClient": "Registry",
+        "AsyncSerializingProducer": "Producer",
+        "AvroDeserializer": "Deserializer",
+        "AvroSerializer": "Serializer",
         "Consumer": "Consumer",
         "DeserializingConsumer": "Consumer",
+        "DeserializingShareConsumer": "ShareConsumer",
+        "JSONDeserializer": "Deserializer",
+        "JSONSerializer": "Serializer",
         "Producer": "Producer",
+        "ProtobufDeserializer": "Deserializer",
+        "ProtobufSerializer": "Serializer",
+        "SchemaRegistryClient": "Registry",
         "SerializingProducer": "Producer",
         "ShareConsumer": "ShareConsumer",
     },
     AIOKAFKA: {"AIOKafkaAdminClient": "Admin", "AIOKafkaConsumer": "Consumer", "AIOKafkaProducer": "Producer"},
     KAFKA_PYTHON: {"KafkaAdminClient": "Admin", "KafkaConsumer": "Consumer", "KafkaProducer": "Producer"},
 }
+LISTENERS = {"AsyncConsumerRebalanceListener", "ConsumerRebalanceListener"}
+"""Bases of listeners of groups."""
 
-RESULTS = {
-    ("Consumer", "consume"): "Records",
-    ("Consumer", "getmany"): "Records",
-    ("Consumer", "getone"): "Record",
-    ("Consumer", "poll"): "Records",
-    ("Producer", "send"): "Delivery",
+MODULES = {
+    *PACKAGES,
+    *("abc", "admin", "aio", "avro", "cimpl", "consumer", "error", "errors", "helpers", "json_schema", "partitioner"),
+    *("producer", "protobuf", "schema_registry", "schema_registry_client", "serialization", "serializer", "structs"),
+}
+"""Names of their packages and modules, as against names in these."""
+
+RESULTS: Mapping[str, Mapping[tuple[str, str], str]] = {
+    CONFLUENT: {
+        ("Consumer", "consume"): "Batch",
+        ("Consumer", "poll"): "Record",
+        ("Record", "error"): "Error",
+        ("ShareConsumer", "poll"): "Batch",
+        ("Admin", "alter_configs"): "Futures",
+        ("Admin", "alter_consumer_group_offsets"): "Futures",
+        ("Admin", "alter_user_scram_credentials"): "Futures",
+        ("Admin", "create_acls"): "Futures",
+        ("Admin", "create_partitions"): "Futures",
+        ("Admin", "create_topics"): "Futures",
+        ("Admin", "delete_acls"): "Futures",
+        ("Admin", "delete_consumer_groups"): "Futures",
+        ("Admin", "delete_records"): "Futures",
+        ("Admin", "delete_topics"): "Futures",
+        ("Admin", "describe_acls"): "Future",
+        ("Admin", "describe_cluster"): "Future",
+        ("Admin", "describe_configs"): "Futures",
+        ("Admin", "describe_consumer_groups"): "Futures",
+        ("Admin", "describe_topics"): "Futures",
+        ("Admin", "describe_user_scram_credentials"): "Futures",
+        ("Admin", "elect_leaders"): "Future",
+        ("Admin", "incremental_alter_configs"): "Futures",
+        ("Admin", "list_consumer_group_offsets"): "Futures",
+        ("Admin", "list_consumer_groups"): "Future",
+        ("Admin", "list_offsets"): "Futures",
+    },
+    AIOKAFKA: {
+        ("Consumer", "getmany"): "ByPartition",
+        ("Consumer", "getone"): "Record",
+        ("Producer", "send"): "Delivery",
+        ("Producer", "send_and_wait"): "Metadata",
+        ("Delivery", "result"): "Metadata",
+    },
+    KAFKA_PYTHON: {
+        ("Consumer", "poll"): "ByPartition",
+        ("Delivery", "add_callback"): "Delivery",
+        ("Delivery", "add_errback"): "Delivery",
+        ("Delivery", "get"): "Metadata",
+        ("Producer", "send"): "Delivery",
+    },
 }
 """What calls return whose results programs ask further."""
 
-_COMMITS = "without arguments what poll() has handed out is committed; {(topic, partition): offset} commits others"
-_CLOSE = "close() also flushes: records that failed are raised as a DeliveryError"
-_FLUSH = "it returns nothing, and raises a DeliveryError with the records that failed; timeout= is in seconds"
-_SEEK = "it is seek((topic, partition), offset); an offset may be a datetime, 'earliest' or 'latest', too"
-_SUBSCRIBE = (
-    "a pattern is pattern=, of the whole name as in Java, and a listener has on_assigned, on_revoked and on_lost"
-)
-_COMMITTED = "it takes a list of partitions, and returns {TopicPartition: OffsetAndMetadata or None}"
-_POSITION = "it takes one partition, and returns its offset"
-_TIMES = "it takes {(topic, partition): milliseconds or datetime}, and returns the offsets by partition"
-_RESULTS = (
-    "it takes plain values, and returns results by item without futures; what failed is raised, with .failures by item"
-)
+PARTS = {"Batch": "Record", "ByPartition": "Partition", "Futures": "Key"}
+"""What a loop over such a thing is about."""
 
-_NO_COROUTINE = "no coroutine, and it takes a list: seek_to_end([partition, ...]), or nothing for all"
+VALUES = {"ByPartition": "Batch", "Futures": "Future"}
+"""What stands in such a dict."""
 
-_LIST = "it takes one list of partitions, not an argument for each"
+ELEMENTS = {"Batch": "Record", "Consumer": "Record", "ByPartition": "Batch", "Futures": "Future"}
+"""What an index, or a loop over clients and lists, leads to."""
 
-EACH_CALL = {"Admin": _RESULTS}
-"""What is different in each call of a kind of clients, closing them apart."""
-
-DIFFERENT: Mapping[str, Mapping[str, Mapping[str, str]]] = {
-    CONFLUENT: {
-        "Producer": {
-            "close": _CLOSE,
-            "flush": f"{_FLUSH}; it runs no callbacks",
-            "init_transactions": "timeout= is a keyword; the first transaction calls it by itself",
-            "send_offsets_to_transaction": "it takes {(topic, partition): offset} and consumer.group_metadata()",
-        },
-        "Consumer": {
-            "assign": "it takes partitions; at={partition: offset} says where to begin",
-            "commit": f"it waits, and takes records or offsets in its first argument; {_COMMITS}",
-            "committed": _COMMITTED,
-            "offsets_for_times": _TIMES,
-            "poll": "it returns the records of several partitions, none when the time is over; errors are raised",
-            "position": _POSITION,
-            "seek": _SEEK,
-            "subscribe": f"a name that begins with ^ is refused; {_SUBSCRIBE}",
-        },
-    },
-    AIOKAFKA: {
-        "Producer": {
-            "flush": f"`await flush()`; {_FLUSH}",
-            "send": "no coroutine: it returns a Delivery at once, which is awaited for the metadata; timestamp_ms= is "
-            "timestamp=, and BufferFull is raised where send() would wait: `await producer.drain()`",
-            "send_offsets_to_transaction": "its second argument is consumer.group_metadata(), not the name of a group",
-        },
-        "Consumer": {
-            "commit": f"`await commit()`; {_COMMITS}",
-            "committed": _COMMITTED,
-            "offsets_for_times": _TIMES,
-            "pause": _LIST,
-            "resume": _LIST,
-            "seek": _SEEK,
-            "seek_to_beginning": _NO_COROUTINE,
-            "seek_to_end": _NO_COROUTINE,
-            "subscribe": _SUBSCRIBE,
-        },
-    },
-    KAFKA_PYTHON: {
-        "Producer": {
-            "close": _CLOSE,
-            "flush": _FLUSH,
-            "send": "it returns a Delivery, and timestamp_ms= is timestamp=",
-            "send_offsets_to_transaction": "its second argument is consumer.group_metadata(), not the name of a group",
-        },
-        "Consumer": {
-            "commit": _COMMITS,
-            "committed": _COMMITTED,
-            "offsets_for_times": _TIMES,
-            "poll": "timeout= is in seconds, and a loop over its result has records: by_partition() is the dict",
-            "commit_async": "callback= is a keyword, and is called with the offsets and the error or None",
-            "pause": _LIST,
-            "resume": _LIST,
-            "seek": _SEEK,
-            "seek_to_beginning": _LIST,
-            "seek_to_end": _LIST,
-            "subscribe": _SUBSCRIBE,
-        },
-    },
+CALLBACKS: Mapping[tuple[str, str, str], tuple[str, ...]] = {
+    ("Delivery", "add_callback", ""): ("Metadata",),
+    ("Producer", "produce", "callback"): ("Error", "Record"),
+    ("Producer", "produce", "on_delivery"): ("Error", "Record"),
+    ("Consumer", "subscribe", "on_assign"): ("Consumer", ""),
+    ("Consumer", "subscribe", "on_lost"): ("Consumer", ""),
+    ("Consumer", "subscribe", "on_revoke"): ("Consumer", ""),
 }
-"""By peer and kind: methods that kwire has under the same name, and what is not as it was."""
+"""By kind, call and keyword, none for the first argument: what the first arguments of a function given there are."""
 
-_CONNECT = "it is kwire.errors.ConnectError here; constructors do not connect, so the first call raises it"
+CALLBACK_SETTINGS = {"error_cb": ("Error",), "on_delivery": ("Error", "Record")}
+"""The same of settings."""
 
-NAMES = {
-    CONFLUENT: {
-        "KafkaError": "errors are raised: kwire.errors has a class for each code, with .code and .retriable",
-        "TopicPartition": "it has no offset in kwire: offsets are the values of {TopicPartition: offset}",
-    },
-    AIOKAFKA: {"KafkaConnectionError": _CONNECT},
-    KAFKA_PYTHON: {"KafkaConnectionError": _CONNECT, "NoBrokersAvailable": _CONNECT},
+_SHOWN = {
+    CONFLUENT: {"Admin": "AdminClient", "Error": "KafkaError", "Record": "Message", "Registry": "SchemaRegistryClient"},
+    AIOKAFKA: {"Admin": "AIOKafkaAdminClient", "Consumer": "AIOKafkaConsumer", "Producer": "AIOKafkaProducer"},
+    KAFKA_PYTHON: {"Admin": "KafkaAdminClient", "Consumer": "KafkaConsumer", "Producer": "KafkaProducer"},
 }
-"""Names of modules, alike."""
+_WORDS = {
+    "Batch": "list of messages",
+    "ByPartition": "records by partition",
+    "Delivery": "future",
+    "Future": "future",
+    "Futures": "futures",
+    "Metadata": "RecordMetadata",
+    "Record": "ConsumerRecord",
+}
+
+
+def shown(made: Made) -> str:
+    """What an object is called in the peer's words."""
+    return _SHOWN[made.peer].get(made.kind) or _WORDS.get(made.kind, made.kind)

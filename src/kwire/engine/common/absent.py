@@ -21,20 +21,28 @@ class NotNeeded(str):
     __slots__ = ()
 
 
-class NotThere(str):
-    """A hint about what has no counterpart."""
+class Missing(str):
+    """A hint about what has no counterpart: why, or what to do without it."""
 
     __slots__ = ()
 
 
-_CONNECTED = "describe_cluster() of an Admin asks the brokers, and `kwire ping` each step of it"
-_LOGIN = "give sasl_oauth_token=, or make a new client: settings do not change"
+class Differs(str):
+    """A hint about what is done in another way, not by another name."""
+
+    __slots__ = ()
+
+
+_CONNECTED = Differs("describe_cluster() of an Admin asks the brokers, and `kwire ping` each step of it")
+_LOGIN = Differs("make a new client: settings do not change; of tokens give sasl_oauth_token=, which is asked for each")
+
+_CLUSTER_ID = "Admin(...).describe_cluster().cluster_id does that"
 
 PRODUCER = {
     "abort": "it is abort_transaction() here",
     "begin": "it is begin_transaction() here, or `with producer.transaction()`",
     "bootstrap_connected": _CONNECTED,
-    "cluster_id": "Admin(...).describe_cluster().cluster_id does that",
+    "cluster_id": _CLUSTER_ID,
     "commit": "it is commit_transaction() here",
     "create_batch": NotNeeded("not needed: send_many(topic, values, partition=...) makes its own batches"),
     "list_topics": "Admin(...).describe_topics() does that",
@@ -43,7 +51,9 @@ PRODUCER = {
     "poll": NotNeeded("not needed: callbacks run and records leave by themselves"),
     "produce": "it is send(topic, value, key=..., headers=...) here; it returns a Delivery",
     "produce_batch": "it is send_many(topic, items) here; it returns a Delivery for each",
-    "purge": NotThere("records that were taken are sent, or fail at delivery_timeout_ms"),
+    "purge": Missing(
+        "records that were taken are sent, or fail at delivery_timeout_ms; close(timeout=0) fails them at once"
+    ),
     "send_batch": "it is send_many(topic, values, partition=...) here; it returns a Delivery for each",
     "send_and_wait": "it is `await send(...)` in kwire.aio, and send(...).result() without asyncio",
     "set_sasl_credentials": _LOGIN,
@@ -54,7 +64,7 @@ PRODUCER = {
 CONSUMER = {
     "bootstrap": NotNeeded("not needed: the first poll connects"),
     "bootstrap_connected": _CONNECTED,
-    "cluster_id": "Admin(...).describe_cluster().cluster_id does that",
+    "cluster_id": _CLUSTER_ID,
     "commit_sync": "it is commit() here; commit_async() does not wait",
     "consume": "it is poll(timeout=..., max_records=...) here",
     "consumer_group_metadata": "it is group_metadata() here",
@@ -67,7 +77,7 @@ CONSUMER = {
         "not needed: assigned partitions are read automatically; call seek() in on_assigned to move"
     ),
     "incremental_unassign": NotNeeded("not needed: revoked partitions are given up automatically"),
-    "last_poll_timestamp": NotThere("keep the time of the last poll yourself"),
+    "last_poll_timestamp": Missing("keep the time of the last poll yourself"),
     "last_stable_offset": "it is end_offsets([partition]) here, with isolation_level='read_committed'",
     "list_topics": "Admin(...).describe_topics() does that",
     "memberid": "it is group_metadata().member_id here",
@@ -76,7 +86,9 @@ CONSUMER = {
     "set_sasl_credentials": _LOGIN,
     "start": NotNeeded("not needed: the first poll connects"),
     "stop": "it is close() here",
-    "store_offsets": "commit(records) commits what is done",
+    "store_offsets": Differs(
+        "set enable_auto_commit=False and call commit(records) or commit_async(records) when they are done"
+    ),
     "topics": "Admin(...).list_topics() does that",
     "unassign": "it is unsubscribe() here, or assign([])",
 }
@@ -87,12 +99,12 @@ _EACH = (
 
 RECORDS = {
     "count": "it is len(records) here",
-    "error": f"errors are raised, never returned as records; {_EACH}",
+    "error": Differs(f"errors are raised, never returned as records; {_EACH}"),
     "isEmpty": "it is `not records` here",
     "items": "it is by_partition().items() here: {partition: its records}",
     "partitions": "it is by_partition() here: {partition: its records}",
     "records": "it is by_partition()[partition] here, or a loop over these",
-    **dict.fromkeys(("headers", "key", "offset", "partition", "timestamp", "topic", "value"), _EACH),
+    **dict.fromkeys(("headers", "key", "offset", "partition", "timestamp", "topic", "value"), Differs(_EACH)),
 }
 """Of what a poll returns: elsewhere that is one message, or a dict by partition."""
 
@@ -107,32 +119,39 @@ DELIVERY = {
 """Of what send() returns: elsewhere that is a future of the library's own."""
 
 MODULE = {
+    "AIOConsumer": "it is kwire.aio.Consumer here",
+    "AIOKafkaAdminClient": "it is kwire.aio.Admin here",
     "AIOKafkaConsumer": "it is kwire.aio.Consumer here",
     "AIOKafkaProducer": "it is kwire.aio.Producer here",
+    "AIOProducer": "it is kwire.aio.Producer here",
     "AdminClient": "it is kwire.Admin here",
-    "DeserializingConsumer": "it is kwire.Consumer here, which returns bytes: decode them after poll()",
+    "DeserializingConsumer": "it is kwire.Consumer here, with value_deserializer= and key_deserializer=",
+    "DeserializingShareConsumer": "it is kwire.ShareConsumer here, which returns bytes: decode them after poll()",
     "KafkaAdminClient": "it is kwire.Admin here",
     "KafkaConsumer": "it is kwire.Consumer here; topics are named by subscribe()",
     "KafkaException": "it is kwire.KafkaError here; each kind has its class in kwire.errors",
     "KafkaProducer": "it is kwire.Producer here",
     "KafkaTimeoutError": "it is kwire.errors.KafkaTimeoutError here, which is a TimeoutError",
     "NewTopic": "it is kwire.admin.NewTopic here; Admin.create_topics({name: number of partitions}) needs none",
-    "SerializingProducer": "it is kwire.Producer here, which takes bytes: encode them before send()",
+    "SchemaRegistryClient": "it is kwire.registry.Registry(url) here",
+    "SerializingProducer": "it is kwire.Producer here, with value_serializer= and key_serializer=",
 }
 """Of the package itself."""
 
 POLL_KEYWORDS = {
     "num_messages": "it is max_records= here",
     "timeout_ms": "it is timeout= here, in seconds or a timedelta",
-    "update_offsets": "commit(records) decides what is committed, whatever was polled since",
+    "update_offsets": Differs("commit(records) decides what is committed, whatever was polled since"),
 }
 
-_LISTENER = "give listener=, an object with on_assigned, on_revoked and on_lost"
+_LISTENER = Differs(
+    "give listener=, an object with on_assigned, on_revoked and on_lost, each called with the partitions"
+)
 
 SUBSCRIBE_KEYWORDS = dict.fromkeys(("on_assign", "on_lost", "on_revoke"), _LISTENER)
 
 COMMIT_KEYWORDS = {
-    "asynchronous": "commit() waits, commit_async() does not",
+    "asynchronous": Differs("commit() waits, commit_async() does not"),
     "callback": "commit_async() takes a callback",
     "message": "it is commit(record) here",
     "offsets": "it is commit({(topic, partition): offset}) here",
@@ -146,28 +165,31 @@ LISTENER_METHODS = {
 """The methods of listeners of Java, kafka-python and aiokafka, and kwire's."""
 
 SHARE_CONSUMER = {
+    "acknowledge_offset": "it is acknowledge(record, 'accept' | 'release' | 'reject') here",
     "bootstrap": NotNeeded("not needed: the first poll connects"),
     "bootstrap_connected": _CONNECTED,
-    "cluster_id": "Admin(...).describe_cluster().cluster_id does that",
+    "cluster_id": _CLUSTER_ID,
     **dict.fromkeys(
         ("assign", "assignment", "committed", "lag", "pause", "position", "resume", "seek"),
-        "a share group has no positions, and assigns partitions by itself; a Consumer has",
+        Missing("a share group has no positions, and assigns partitions by itself; a Consumer has"),
     ),
     "commit_sync": "it is commit() here",
+    "set_sasl_credentials": _LOGIN,
     "start": NotNeeded("not needed: the first poll connects"),
     "stop": "it is close() here",
 }
 
 ADMIN = {
     "alter_group_offsets": "it is alter_consumer_group_offsets(group, {(topic, partition): offset}) here",
-    "api_versions": "`kwire ping` shows them",
+    "api_versions": Differs("`kwire ping` shows them"),
     "cluster_id": "it is describe_cluster().cluster_id here",
     "delete_group_offsets": "it is delete_consumer_group_offsets(group, partitions) here",
     "delete_groups": "it is delete_consumer_groups(groups) here",
     "describe_groups": "it is describe_consumer_groups(groups) here",
     "describe_topic_partitions": "it is describe_topics(topics) here",
     "find_coordinator": NotNeeded("not needed: each call finds the coordinator"),
-    "get_broker_version_data": "`kwire ping` shows them",
+    "find_hanging_transactions": "list_transactions(min_duration=...) and describe_producers(partitions) do that",
+    "get_broker_version_data": Differs("`kwire ping` shows them"),
     "list_group_offsets": "it is list_consumer_group_offsets(group) here",
     "list_partition_offsets": "it is list_offsets({(topic, partition): 'latest'}) here",
     "perform_leader_election": "it is elect_leaders('preferred' | 'unclean', partitions) here",
@@ -178,7 +200,9 @@ ADMIN = {
     "set_sasl_credentials": _LOGIN,
     "start": NotNeeded("not needed: the first call connects"),
     "stop": "it is close() here",
-    "wait_for_topics": NotThere("create_topics() returns when the controller has them: describe_topics() asks again"),
+    "wait_for_topics": Missing(
+        "create_topics() returns when the controller has them: call describe_topics() until it has them, too"
+    ),
 }
 
 

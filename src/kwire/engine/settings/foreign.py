@@ -24,6 +24,8 @@ _CONTEXT = "Python's ssl has no such setting by itself; make an ssl.SSLContext a
 _SENDS = "in kwire a Producer has {value_serializer} and {key_serializer}"
 _READS_BYTES = "in kwire a Consumer has {value_deserializer} and {key_deserializer}; a ShareConsumer returns bytes"
 _REGISTRY = "make a kwire.registry.Registry of it, and give serializers that use it as {value_serializer}"
+_METRICS = "call metrics() or health() of the client whenever they are wanted; kwire.contrib hands them to others"
+_PROXY = "kwire connects to brokers without a proxy: they have to be reached at the addresses that they advertise"
 _CALLBACK = "use Delivery.add_done_callback(), or Delivery.result()"
 _ERRORS = (
     "errors are raised by the call that meets them; what happens in between is logged by logging.getLogger('kwire')"
@@ -90,7 +92,7 @@ _TABLE = {
     "on.commit": Foreign(_COMMITS, _CONSUMER),
     "on.delivery": Foreign(_CALLBACK, _PRODUCER),
     "plugin.library.paths": Foreign("kwire loads no plugins", has_counterpart=False),
-    "proxy.url": Foreign("proxies are not in kwire", has_counterpart=False),
+    "proxy.url": Foreign(_PROXY, has_counterpart=False),
     "rebalance.cb": Foreign("give subscribe() a listener with on_assigned, on_revoked and on_lost", _CONSUMER),
     "sasl.client.callback.handler.class": Foreign(_TOKEN),
     "sasl.kerberos.domain.name": Foreign("kwire asks for a ticket for each broker's host, by the name in its metadata"),
@@ -130,7 +132,7 @@ _TABLE = {
         ),
     ),
     "security.providers": Foreign(_CONTEXT),
-    "socks5.proxy": Foreign("proxies are not in kwire", has_counterpart=False),
+    "socks5.proxy": Foreign(_PROXY, has_counterpart=False),
     "ssl.curves.list": Foreign(_CONTEXT),
     "ssl.engine.factory.class": Foreign(_CONTEXT),
     "ssl.engine.id": Foreign(_CONTEXT),
@@ -138,8 +140,8 @@ _TABLE = {
     "ssl.provider": Foreign(_CONTEXT),
     "ssl.providers": Foreign(_CONTEXT),
     "ssl.sigalgs.list": Foreign(_CONTEXT),
-    "stats.cb": Foreign("statistics are not in this version of kwire", has_counterpart=False),
-    "throttle.cb": Foreign("statistics are not in this version of kwire", has_counterpart=False),
+    "stats.cb": Foreign(_METRICS),
+    "throttle.cb": Foreign("clients wait as long as brokers tell them to, and do not report it", has_counterpart=False),
     "value.deserializer": Foreign(_READS_BYTES, _CONSUMERS, as_it_is=_BYTES_DESERIALIZERS),
     "value.serializer": Foreign(_SENDS, _PRODUCER, as_it_is=_SERIALIZERS),
     "internal.leave.group.on.close": Foreign(kinds=_CONSUMER),
