@@ -95,6 +95,7 @@ def test_calls_and_settings_of_confluent_kafka_are_judged_where_they_stand(kwire
         (7, "Producer.poll"): "not needed",
         (12, "Consumer(...)"): "renamed",
         (12, "Consumer(more)"): "unseen",
+        (12, "Consumer without allow_auto_create_topics"): "differs",
         (12, "Consumer without isolation_level"): "differs",
         (12, "group.id"): "same",
         (15, "Consumer.subscribe"): "differs",

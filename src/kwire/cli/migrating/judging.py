@@ -205,7 +205,7 @@ def judge_setting(kind: str, name: str, value: Any = UNKNOWN_VALUE, *, is_keywor
 
 def judge_property(name: str, value: Any) -> Judgment:
     """Of a line of a properties file, which may be for any client."""
-    plain = name.removeprefix("kafka.")
+    plain = name if is_known_setting(name) else name.removeprefix("kafka.")
     return judge_setting((*owners_of(plain), "Consumer")[0], plain, value, is_keyword=False)
 
 

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from kwire.cli.migrating.peers import AIOKAFKA, CONFLUENT, KAFKA_PYTHON
 
 _CLOSE = "it flushes, and raises a DeliveryError with the records that failed"
-_CLOSE_CONSUMER = "it commits what is finished: records of the last poll only after commit(), since nobody has said "
-"that they are done"
+_CLOSE_CONSUMER = (
+    "it commits what is finished, and not the records of the last poll, since nobody has said that they are done: "
+    "call commit() before"
+)
 _COMMITS = "without arguments what poll() has handed out is committed; {(topic, partition): offset} commits others"
 _COMMITTED = "it takes a list of partitions, and returns {TopicPartition: OffsetAndMetadata or None}"
 _FLUSH = "it returns nothing, and raises a DeliveryError with the records that failed"
@@ -177,6 +179,8 @@ DIFFERENT: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 DEFAULTS: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     CONFLUENT: {
         "Consumer": {
+            "allow_auto_create_topics": "by default True here, False in librdkafka: on a broker that creates topics, a "
+            "consumer creates those that it subscribes to",
             "isolation_level": "by default read_uncommitted here, read_committed in librdkafka: set it where topics "
             "are "
             "written in transactions",

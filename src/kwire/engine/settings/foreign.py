@@ -255,6 +255,11 @@ def key_of(name: str) -> str:
     return name.lower().replace("_", ".")
 
 
+def names() -> tuple[str, ...]:
+    """All names of the table, in its spelling."""
+    return tuple(_TABLE)
+
+
 def kinds_of(name: str) -> tuple[str, ...]:
     """The kinds of clients that a setting is for which no table of kwire has; none where it is for all, or unknown."""
     row = _row(name)
