@@ -380,8 +380,9 @@ def test_a_position_that_is_gone_is_reset() -> None:
 def test_a_position_that_is_gone_raises_where_no_reset_is_wanted() -> None:
     reading = Reading(LogBroker(), auto_offset_reset="none").assign(T0)
     reading.fetcher.subscription.state(T0).seek(77)
-    with pytest.raises(errors.broker.by_code(1), match="t-0 at offset 77"):
+    with pytest.raises(errors.broker.by_code(1), match="t-0 at offset 77") as raised:
         reading.take()
+    assert raised.value.failures == {T0: raised.value}
 
 
 def test_a_leader_that_moved_is_followed() -> None:

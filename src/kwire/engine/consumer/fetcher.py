@@ -628,6 +628,7 @@ class Fetcher(Recoverable):
         code = row.error_code
         was_replica = self._leave_replica(state, node, now)
         error = errors.broker.error_for(code, f"Fetch of {state} at offset {state.fetch_at}")
+        error.failures = {state.tp: error}
         self._core.note_trouble(error, now)
         if code == OFFSET_OUT_OF_RANGE:
             if not was_replica and not self.positions.reset(state):  # a replica may lag or lead: the leader is asked
