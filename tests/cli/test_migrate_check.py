@@ -241,8 +241,10 @@ serializer = AvroSerializer(registry, "{}", conf={"auto.register.schemas": False
 SerializingProducer({"value.serializer": serializer, "partitioner": "murmur2"})
 for name, future in AdminClient({}).create_topics([NewTopic("a", 1, 1)]).items():
     future.result()
+serializer({"amount": 1}, None)
 """
     rows = outcomes(found(kwire, tmp_path / "f.py", text))
+    assert rows[12, "serializer(...)"] == "differs"
     assert rows[6, "proxy"] == "missing"
     assert rows[6, "basic.auth.user.info"] == "renamed"
     assert rows[7, "SchemaRegistryClient.get_latest_version"] == "renamed"

@@ -124,14 +124,14 @@ def judge_keyword(made: Made, method: str, keyword: str) -> Judgment | None:
 
 def judge_import(peer: str, module: str, name: str) -> Judgment:
     """Of a name that a program takes from a module of theirs."""
-    if name in SERIALIZERS or name.removeprefix("Async") in SERIALIZERS:
+    if name in NAMES[peer]:
+        return hinted(NAMES[peer], name)
+    if name.removeprefix("Async") in SERIALIZERS:
         return Judgment(RENAMED, f"it is kwire.registry.{SERIALIZERS[name.removeprefix('Async')]} here")
     if name == "AsyncSchemaRegistryClient":
         return Judgment(RENAMED, "it is kwire.aio.Registry(url) here")
     if name in absent.MODULE:
         return hinted(absent.MODULE, name)
-    if name in NAMES.get(peer, {}):
-        return hinted(NAMES[peer], name)
     if name == "*":
         return Judgment(UNSEEN, "name what you import: what these names are is not seen")
     if ".schema_registry.rules" in module:

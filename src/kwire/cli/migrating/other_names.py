@@ -61,6 +61,7 @@ _ERRORS: Mapping[str, str] = {
     "NodeNotReadyError": _RETRIED,
     "ProducerClosed": _CLOSED,
     "ConsumerStoppedError": _CLOSED,
+    "OffsetOutOfRangeError": "it is kwire.errors.broker.OffsetOutOfRangeError here; error.failures has the partition",
     "QuotaViolationError": NotNeeded("clients wait as long as brokers tell them to"),
     "RecordTooLargeError": "it is kwire.errors.broker.RecordTooLargeError or MessageTooLargeError here",
     "RetriableError": "BrokerError.retriable says so",
@@ -173,6 +174,13 @@ NAMES: Mapping[str, Mapping[str, str]] = {
                 *("AssociationInfo", "AssociationResponse"),
             ),
             Missing("kwire.registry has no call for associations"),
+        ),
+        **dict.fromkeys(
+            ("AsyncAvroSerializer", "AsyncJSONSerializer", "AsyncProtobufSerializer"),
+            Differs(
+                "the serializer of kwire.registry with a kwire.aio.Registry, as value_serializer=; "
+                "`await serializer.prepare(topic)` before the first send()"
+            ),
         ),
         "AvroConsumer": "it is kwire.Consumer here, with value_deserializer=kwire.registry.AvroDeserializer(registry)",
         "AvroProducer": "it is kwire.Producer here, with value_serializer=kwire.registry.AvroSerializer(registry, "

@@ -40,6 +40,10 @@ from kwire.cli.migrating.tracing import Function, Trace, is_of_asyncio, names_in
 
 _ELSEWHERE = Judgment(UNSEEN, "these settings are made where reading the program does not tell: look yourself")
 _TOPICS = Judgment(DIFFERS, "topics are named by subscribe()")
+_CALLED = {
+    "Deserializer": Judgment(DIFFERS, "given as value_deserializer= or key_deserializer=, it is called by poll()"),
+    "Serializer": Judgment(DIFFERS, "given as value_serializer= or key_serializer=, it is called by send()"),
+}
 _CLIENTS = ("Admin", "Consumer", "Producer", "ShareConsumer")
 
 
@@ -234,6 +238,9 @@ class _Reader(ast.NodeVisitor):
             self._read_constructor(node, made)
         self._read_callbacks(node)
         self.generic_visit(node)
+        called = self.trace.made_by(node.func)
+        if called is not None and called.kind in ("Serializer", "Deserializer"):
+            self._note(node, f"{ast.unparse(node.func)}(...)", _CALLED[called.kind])
         origin = self.trace.origin_of(node.func)
         if origin is not None and origin.endswith(".TopicPartition") and len(node.args) > 2:
             self._note(node, "TopicPartition(topic, partition, offset)", judge_import(CONFLUENT, "", "TopicPartition"))

@@ -18,6 +18,14 @@ _STORED = (
 )
 _LOOP = "leave it out: a client of kwire.aio takes the event loop that runs when it is first used"
 _TOKEN = "give {sasl_oauth_token}: a callable without arguments that returns (token, lifetime in seconds)"
+_TOKEN_UNTIL = (
+    "give {sasl_oauth_token}: a callable without arguments that returns (token, lifetime in seconds), where that of "
+    "librdkafka returns the time at which it ends"
+)
+_TOKEN_PROVIDER = (
+    "give {sasl_oauth_token}: a callable without arguments, `async def` in kwire.aio if it likes, that returns (what "
+    "token() returns, its lifetime in seconds)"
+)
 _CREDENTIALS = "kwire asks a token endpoint for client credentials only; for another grant give {sasl_oauth_token}"
 _UNSECURED = "for a token without a signature give {sasl_oauthbearer_unsecured_claims}"
 _CONTEXT = "Python's ssl has no such setting by itself; make an ssl.SSLContext and give it as {ssl_context}"
@@ -86,7 +94,7 @@ _TABLE = {
     "log.cb": Foreign("kwire logs to logging.getLogger('kwire')"),
     "logger": Foreign("kwire logs to logging.getLogger('kwire')"),
     "loop": Foreign(_LOOP),
-    "oauth.cb": Foreign(_TOKEN),
+    "oauth.cb": Foreign(_TOKEN_UNTIL),
     "oauthbearer.token.refresh.cb": Foreign(_TOKEN),
     "offset.commit.cb": Foreign(_COMMITS, _CONSUMER),
     "on.commit": Foreign(_COMMITS, _CONSUMER),
@@ -112,7 +120,7 @@ _TABLE = {
             "OAuthBearerRefreshingLogin",
         ),
     ),
-    "sasl.oauth.token.provider": Foreign(_TOKEN),
+    "sasl.oauth.token.provider": Foreign(_TOKEN_PROVIDER),
     "sasl.oauthbearer.assertion.algorithm": Foreign(_CREDENTIALS),
     "sasl.oauthbearer.config": Foreign(_UNSECURED),
     "sasl.oauthbearer.grant.type": Foreign(_CREDENTIALS, as_it_is=("client_credentials",)),
