@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kwire import Admin, Consumer, Producer, testing
-from tests.clients.test_share_consumer import set_for_group
 from tests.snippets import run, snippet
 
 GROUPS = "docs/groups.md"
@@ -99,7 +98,7 @@ def test_share_groups(
         with Producer(broker.bootstrap_servers) as producer:
             producer.send_many("jobs", [b"one", b"broken", b"two"])
 
-    set_for_group(broker, "workers", "share.auto.offset.reset", "earliest")  # the first poll may be over too soon
+    outcome(GROUPS, "share.auto.offset.reset")  # the first poll may be over too soon
     assert outcome(GROUPS, "ShareConsumer(", submit_jobs=submit_jobs)["outcome"] == {("jobs", 0): None}
     outcome(GROUPS, "delete_share_groups(")
     assert capsys.readouterr().out == "Empty []\njobs-0 0\n"

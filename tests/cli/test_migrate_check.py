@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import json
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from inspect import getmembers, isclass, ismodule, signature
@@ -22,6 +25,7 @@ from kwire.cli.migrating.judging import (
     judge_method,
     judge_setting,
 )
+from kwire.cli.migrating.other_names import NAMES
 from kwire.cli.migrating.peers import AIOKAFKA, CONFLUENT, KAFKA_PYTHON, Made
 from kwire.cli.migrating.same_names import DEFAULTS, DIFFERENT
 from kwire.engine.common import absent
@@ -409,6 +413,37 @@ def test_methods_with_another_meaning_are_methods_of_theirs_and_of_kwire() -> No
                 assert names.keys() <= theirs[peer, kind]
                 assert all(hasattr(getattr(kwire, kind), name) for name in names)
     assert all(hasattr(kwire.Admin, name) for name in DIFFERENT[CONFLUENT]["Admin"])
+
+
+def test_what_answers_name_is_there() -> None:
+    named = re.compile(r"\bit is `?(?:await )?(\w+)\(")
+    tables = {
+        kwire.Admin: absent.ADMIN,
+        kwire.Consumer: absent.CONSUMER,
+        kwire.Delivery: absent.DELIVERY,
+        kwire.Producer: absent.PRODUCER,
+        kwire.ShareConsumer: absent.SHARE_CONSUMER,
+        kwire.registry.Registry: registries.CALLS,
+    }
+    for client, hints in tables.items():
+        for text in hints.values():
+            for name in named.findall(text):
+                assert hasattr(client, name), text
+    for home, name in re.findall(r"\b(kwire(?:\.\w+)*)\.(\w+)", f"{NAMES} {absent.MODULE}"):
+        assert hasattr(import_module(home), name), f"{home}.{name}"
+
+
+def test_the_calls_of_admins_that_answers_show_can_be_made_so() -> None:
+    shown = 0
+    for name, text in DIFFERENT[CONFLUENT]["Admin"].items():
+        for call in re.findall(rf"^{name}\(.*?\)(?=$|[,;: ])", text):
+            with contextlib.suppress(SyntaxError):
+                parsed = ast.parse(call, mode="eval").body
+                assert isinstance(parsed, ast.Call)
+                keywords = {str(keyword.arg): None for keyword in parsed.keywords}
+                signature(getattr(kwire.Admin, name)).bind(None, *parsed.args, **keywords)
+                shown += 1
+    assert shown > 15
 
 
 def test_defaults_are_those_of_settings_that_exist() -> None:

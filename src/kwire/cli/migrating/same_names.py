@@ -59,7 +59,8 @@ _ADMIN = {
     "describe_metadata_quorum": "returns a kwire.admin.QuorumInfo",
     "describe_producers": "describe_producers([(topic, partition)]), returns {partition: kwire.admin.ProducerState "
     "...}",
-    "describe_topics": "describe_topics([topic]), returns {topic: kwire.admin.TopicInfo}, whose .partitions are a list",
+    "describe_topics": "describe_topics([topic]), returns {topic: kwire.admin.TopicInfo}, and .partitions of it "
+    "{number: partition}",
     "describe_transactions": "describe_transactions([id]), returns {id: kwire.admin.TransactionDescription}",
     "describe_user_scram_credentials": "describe_user_scram_credentials([user]), returns {user: {mechanism: "
     "iterations}}",
