@@ -23,6 +23,7 @@ IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+(c?import)|(c?import)\s+([\w.]+))
 KWIRE_IN_THE_EXTENSION = {
     "kwire",
     "kwire._codec",
+    "kwire._html",
     "kwire.errors",
     "kwire.errors.wording",
     "kwire.compression",

@@ -77,9 +77,9 @@ class Front(Generic[SettingsType]):
         for each topic, partition or API. Java's names; docs/metrics.md has the table. Waits for nothing, from any
         thread, and after close(), too.
         """
-        from kwire.fronts.metrics import of_core
+        from kwire.fronts.metrics import Snapshot, of_core
 
-        return of_core(self._core) | self._own_metrics()
+        return Snapshot(of_core(self._core) | self._own_metrics())
 
     def _own_metrics(self) -> Metrics:
         """For the kinds of clients: what they have beside what every client has."""

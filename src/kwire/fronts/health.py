@@ -88,6 +88,11 @@ class Health(NamedTuple):
     def __repr__(self) -> str:
         return "\n  ".join([f"<Health of a {self.kind}", *self._lines()]) + ">"
 
+    def _repr_html_(self) -> str:
+        from kwire._html import of_fields
+
+        return of_fields(f"health of a {self.kind}", list(zip(self._fields, self, strict=True))[1:])
+
     def _lines(self) -> Iterable[str]:
         yield f"brokers: {self.connected} of {len(self.brokers)} connected"
         yield from (f"  {broker}" for broker in self.brokers)

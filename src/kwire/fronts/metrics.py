@@ -40,6 +40,9 @@ NOW = "now"
 AVERAGE = "average"
 LARGEST = "largest"
 
+MAX_SHOWN = 200
+"""Rows of a table of metrics."""
+
 ALL = "all"
 PRODUCER = "Producer"
 CONSUMER = "Consumer"
@@ -122,6 +125,25 @@ TABLE = (
     Metric("rebalance-total", TOTAL, "", GROUP, "Rebalances that brought an assignment."),
     Metric("failed-rebalance-total", TOTAL, "", GROUP, "Attempts to join that failed (classic protocol)."),
 )
+
+
+class Snapshot(dict[Key, float]):
+    """What a client has counted so far; a notebook shows it as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from kwire._html import table
+
+        units = {metric.name: metric.unit for metric in TABLE}
+
+        def row(index: int) -> list[object]:
+            key = keys[index]
+            name, tags = (key, ()) if isinstance(key, str) else (str(key[0]), key[1:])
+            return [name, ", ".join(map(" ".join, tags)), self[key], units.get(name, "")]
+
+        keys = list(self)
+        return table(f"{len(keys)} metrics", ("metric", "of", "value", "unit"), len(keys), row, MAX_SHOWN)
 
 
 class _Answers(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kwire.engine.settings.options import ProducerOptions, Servers
 
 _ROWS = 65_536
+MAX_SHOWN = 20
+"""Partitions in the table of a write."""
 
 
 def write(
@@ -59,7 +61,30 @@ def write(
                 if progress is not None:
                     progress(writing.rows)
             writing.finish()
-    return writing.rows
+    return Acknowledged(writing.rows, topic, writing.next_offsets)
+
+
+class Acknowledged(int):
+    """How many rows were acknowledged; with their topic, and the offset after the last of them in each partition."""
+
+    topic: str
+    next_offsets: dict[int, int]
+
+    def __new__(cls, rows: int, topic: str, next_offsets: dict[int, int]) -> Self:
+        made = super().__new__(cls, rows)
+        made.topic = topic
+        made.next_offsets = next_offsets
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Acknowledged, (int(self), self.topic, self.next_offsets)
+
+    def _repr_html_(self) -> str:
+        from kwire._html import table
+
+        heading = f"{int(self):,} rows acknowledged by {self.topic}"
+        offsets = sorted(self.next_offsets.items())
+        return table(heading, ("partition", "next offset"), len(offsets), offsets.__getitem__, MAX_SHOWN)
 
 
 def _reader(frame: Any) -> pa.RecordBatchReader:
@@ -141,6 +166,8 @@ class _Writing:
         self._sent: deque[tuple[int, SentRows]] = deque()
         self.rows = 0
         """How many were handed over."""
+        self.next_offsets: dict[int, int] = {}
+        """After the last acknowledged row, by partition."""
 
     def send(self, columns: pa.RecordBatch, partitions: pa.Int32Array | None) -> None:
         """Hands the rows over. Raises DeliveryError for one that cannot be written, and for those before it that were
@@ -170,7 +197,8 @@ class _Writing:
         while self._sent and self._sent[0][1].all_complete:
             if self._sent[0][1].failed()[0]:
                 self._raise_failed(None)
-            self._sent.popleft()
+            for (_, partition), offset in self._sent.popleft()[1].next_offsets().items():
+                self.next_offsets[partition] = max(offset, self.next_offsets.get(partition, 0))
 
     def _raise_failed(self, cause: DeliveryError | None) -> None:
         """Raises DeliveryError for the first row that is known to have failed, with the number of all such rows."""

@@ -158,6 +158,11 @@ cdef class RecordMetadata:
         return (f"RecordMetadata(topic={self.topic!r}, partition={self.partition}, offset={self.offset}, "
                 f"timestamp={self.timestamp})")
 
+    def _repr_html_(self):
+        from kwire._html import of_fields
+        return of_fields("RecordMetadata", [("topic", self.topic), ("partition", self.partition),
+                                            ("offset", self.offset), ("timestamp", self.timestamp)])
+
     def __reduce__(self):
         return RecordMetadata, (self.topic, self.partition, self.offset, self.timestamp)
 
@@ -295,6 +300,18 @@ cdef class Delivery:
         if result.error is not None:
             return f"<Delivery to {where}: failed, {result.error}>"
         return f"<Delivery to {where}: offset {result.base_offset + self.index if result.base_offset >= 0 else -1}>"
+
+    def _repr_html_(self):
+        from kwire._html import of_fields
+        cdef BatchResult result = self._follow()
+        cdef RecordMetadata found
+        if not result.done or result.error is not None:
+            return of_fields("Delivery", [("topic", result.topic),
+                                          ("partition", result.partition if result.partition >= 0 else None),
+                                          ("state", "failed" if result.done else "pending"), ("error", result.error)])
+        found = metadata_of(result, self)
+        return of_fields("Delivery", [("topic", found.topic), ("partition", found.partition), ("state", "delivered"),
+                                      ("offset", found.offset), ("timestamp", found.timestamp)])
 
 
 def _result_of(Delivery delivery not None, future not None):

@@ -148,6 +148,10 @@ cdef class Record:
         return (f"Record(offset={self.offset}, timestamp={self.timestamp}, key={_shown(self.key)}, "
                 f"value={_shown(self.value)}, headers={self.headers!r})")
 
+    def _repr_html_(self):
+        from kwire._html import of_record
+        return of_record(self)
+
 
 cdef bint records_equal(Record one, Record other) except -1:
     return (
@@ -415,6 +419,10 @@ cdef class Records:
             place += 1
             room = max_bytes - self.index.bytes_between(place - 1, place)
         return <Py_ssize_t>(place - self.start) - first, max_bytes - room
+
+    def _repr_html_(self):
+        from kwire._html import of_records
+        return of_records("records", ((None, self),), self.__getitem__)
 
     def to_arrow(self, columns=None, *, binary_view=False, timestamp_unit="ms"):
         """A pyarrow.RecordBatch of the records; pyarrow is imported here and nowhere else.

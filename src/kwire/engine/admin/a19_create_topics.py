@@ -13,6 +13,7 @@ from kwire._typing import TYPE_CHECKING, NamedTuple, cast, override
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import Controller
 from kwire.engine.calls.refusals import each_of
+from kwire.engine.common.notebooks import in_notebooks
 from kwire.errors import ConfigError, KafkaError
 from kwire.schema.api_keys import CREATE_TOPICS
 from kwire.schema.error_codes import TOPIC_ALREADY_EXISTS, UNSUPPORTED_VERSION
@@ -58,6 +59,7 @@ class NewTopic(NamedTuple):
             )
 
 
+@in_notebooks
 class CreatedTopic(NamedTuple):
     """A topic that was made; -1, and an id of zeros, where the broker does not tell."""
 

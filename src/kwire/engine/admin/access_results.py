@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
+from kwire.engine.common.notebooks import in_notebooks
 
 if TYPE_CHECKING:
     from kwire.engine.common.secret import Secret
 
 
+@in_notebooks
 class AclBinding(NamedTuple):
     """An access control entry and what it is about.
 
@@ -31,6 +33,7 @@ class AclBinding(NamedTuple):
         return f"{self.permission_type} {self.principal} {self.operation} on {pattern} from {self.host}"
 
 
+@in_notebooks
 class AclFilter(NamedTuple):
     """Which entries are meant: None is any. The pattern type "match" finds all that hold for a resource of that name:
     literal, prefixed, and those of "*"."""
@@ -49,6 +52,7 @@ class AclFilter(NamedTuple):
         return ", ".join(f"{name}={value!r}" for name, value in given if value is not None) or "any ACL"
 
 
+@in_notebooks
 class DelegationToken(NamedTuple):
     """A delegation token. `token_id` and `hmac` (base64, hidden where it is printed) are user and password of a login
     by SCRAM with `sasl_scram_token_auth=True`. Times are ms since 1970; `requester` is "" before Kafka 3.3."""

@@ -20,6 +20,7 @@ from kwire.engine.calls import arguments
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.offsets import NO_OFFSET, OffsetAndTimestamp, isolation_code, time_of
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.notebooks import Rows
 from kwire.engine.metadata.metadata import TopicInfo
 from kwire.errors import ConfigError
 
@@ -66,7 +67,7 @@ def list_topics(*, internal: bool) -> Question[list[str]]:
     arguments.flag(internal, "internal")
 
     def names(found: dict[str, TopicInfo]) -> list[str]:
-        return sorted(name for name, info in found.items() if internal or not info.is_internal)
+        return Rows(sorted(name for name, info in found.items() if internal or not info.is_internal), "topic")
 
     return Question(DescribeTopics(None), names)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from kwire._typing import NamedTuple
+from kwire.engine.common.notebooks import in_notebooks
 
 
+@in_notebooks
 class BrokerInfo(NamedTuple):
     """One broker, as clients reach it. `is_fenced` says that it is registered and does not serve."""
 
@@ -15,6 +17,7 @@ class BrokerInfo(NamedTuple):
     is_fenced: bool = False
 
 
+@in_notebooks
 class ClusterDescription(NamedTuple):
     """The brokers of a cluster by their ids. `cluster_id` is None before Kafka 0.10.1, `controller` while there is
     none, and before 0.10; with KRaft it is the broker to send requests for the controller to.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple
+from kwire.engine.common.notebooks import in_notebooks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ _SOURCES = (
 _VALUE_TYPES = ("unknown", "boolean", "string", "int", "short", "long", "double", "list", "class", "password")
 
 
+@in_notebooks
 class ConfigResource(NamedTuple):
     """What has configs: `type` is "topic", "broker", "broker-logger", "client-metrics" or "group". ("broker", "")
     stands for what holds for all brokers."""
@@ -47,6 +49,7 @@ class ConfigResource(NamedTuple):
         return f"{self.type} {self.name!r}"
 
 
+@in_notebooks
 class ConfigSynonym(NamedTuple):
     """One of the values that a config has in several places; the first that exists holds."""
 
@@ -55,6 +58,7 @@ class ConfigSynonym(NamedTuple):
     source: str
 
 
+@in_notebooks
 class ConfigEntry(NamedTuple):
     """One config. `value` is None where it is a secret.
 

@@ -22,6 +22,7 @@ from kwire.engine.calls.offsets import LATEST, OffsetAndMetadata
 from kwire.engine.calls.refusals import all_of
 from kwire.engine.calls.words import word_in
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.notebooks import RowsByKey, as_rows
 from kwire.engine.groups.committable import committable
 from kwire.errors import BrokerError, ConfigError, KafkaError
 from kwire.errors.broker import GroupIdNotFoundError, UnsupportedVersionError, error_for
@@ -143,7 +144,7 @@ def list_offsets_of(inquiry: Inquiry, groups: OffsetsWanted, partitions: Partiti
     arguments.flag(stable, "require_stable")
     found = yield from inquiry.ask(Question(ListGroupOffsets(wanted, stable=stable) if wanted else None, dict))
     rows = {name: {**dict.fromkeys(wanted[name] or ()), **found[name]} for name in wanted}
-    return rows[groups] if isinstance(groups, str) else rows
+    return as_rows(rows[groups] if isinstance(groups, str) else rows)
 
 
 def alter_offsets(group: str, offsets: Mapping[Any, int | OffsetAndMetadata]) -> Question[None]:
@@ -195,7 +196,7 @@ def _remove(inquiry: Inquiry, group: str, members: Sequence[MemberToRemove], rea
 def lag(inquiry: Inquiry, group: str, *, stable: bool) -> Wait[dict[TopicPartition, int | None]]:
     """`Admin.lag`."""
     found = yield from progress(inquiry, group, stable=stable)
-    return {tp: row.lag for tp, row in found.items()}
+    return RowsByKey({tp: row.lag for tp, row in found.items()}, "lag")
 
 
 def progress(inquiry: Inquiry, group: str, *, stable: bool) -> Wait[dict[TopicPartition, Progress]]:

@@ -10,6 +10,7 @@ from functools import partial
 from kwire._typing import TYPE_CHECKING, Any, TypeVar
 from kwire.engine.calls.calls import result_of
 from kwire.engine.calls.fan_out import AdminApi, FanOutCall
+from kwire.engine.common.notebooks import as_rows
 
 if TYPE_CHECKING:
     from kwire.engine.admin.calls import Question
@@ -35,9 +36,9 @@ class Inquiry:
     def ask(self, question: Question[T]) -> Wait[T]:
         """The answer; raises the error that there is in its place."""
         if question.api is None:
-            return question.finish({})
+            return as_rows(question.finish({}))
         found = yield from result_of(self._door, partial(self._begin, question.api), self.seconds_left)
-        return question.finish(found)
+        return as_rows(question.finish(found))
 
     def _begin(self, api: AdminApi[Any, Any], now: float, deadline: float) -> FanOutCall[Any, Any]:
         return FanOutCall(self._core, api, deadline=deadline, now=now)

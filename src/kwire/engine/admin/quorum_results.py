@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwire._typing import TYPE_CHECKING, NamedTuple
+from kwire.engine.common.notebooks import in_notebooks
 
 if TYPE_CHECKING:
     from uuid import UUID
 
 
+@in_notebooks
 class FinalizedVersionRange(NamedTuple):
     """The levels of a feature that the cluster has switched on: that of the newest is what counts."""
 
@@ -17,6 +19,7 @@ class FinalizedVersionRange(NamedTuple):
     max_version_level: int
 
 
+@in_notebooks
 class SupportedVersionRange(NamedTuple):
     """The levels of a feature that a broker could work with."""
 
@@ -24,6 +27,7 @@ class SupportedVersionRange(NamedTuple):
     max_version: int
 
 
+@in_notebooks
 class FeatureMetadata(NamedTuple):
     """The features of a cluster (KIP-584), and how new that is: with KRaft the epoch grows with the metadata, whatever
     changes; None where there are no features."""
@@ -33,6 +37,7 @@ class FeatureMetadata(NamedTuple):
     supported_features: Mapping[str, SupportedVersionRange]
 
 
+@in_notebooks
 class FeatureUpdate(NamedTuple):
     """The level that a feature shall have, 0 to switch it off, and what may be done for it: "upgrade",
     "safe-downgrade", or "unsafe-downgrade", which may lose metadata."""
@@ -41,6 +46,7 @@ class FeatureUpdate(NamedTuple):
     upgrade_type: str = "upgrade"
 
 
+@in_notebooks
 class QuorumReplica(NamedTuple):
     """One voter or observer, and how far it is. Its directory is None before Kafka 3.9, its times, in milliseconds
     since 1970, before 3.3 or where they are not known."""
@@ -52,6 +58,7 @@ class QuorumReplica(NamedTuple):
     last_caught_up_timestamp: int | None
 
 
+@in_notebooks
 class RaftVoterEndpoint(NamedTuple):
     """Where a controller listens; `listener` is that listener's name, "CONTROLLER" mostly."""
 
@@ -60,6 +67,7 @@ class RaftVoterEndpoint(NamedTuple):
     port: int
 
 
+@in_notebooks
 class QuorumInfo(NamedTuple):
     """The quorum of the metadata. `nodes` has where each controller listens, and is empty before Kafka 3.9."""
 

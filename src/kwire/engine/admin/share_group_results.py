@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from kwire._typing import NamedTuple
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.notebooks import in_notebooks
 
 
+@in_notebooks
 class ShareMemberDescription(NamedTuple):
     """One member, with the partitions that it fetches from: others may fetch from them, too."""
 
@@ -18,6 +20,7 @@ class ShareMemberDescription(NamedTuple):
     rack_id: str | None = None
 
 
+@in_notebooks
 class ShareGroupDescription(NamedTuple):
     """One share group with its members; `target_epoch` is that of the newest assignment. `authorized_operations`
     ("read", "delete" ...) is None unless asked for."""
@@ -31,6 +34,7 @@ class ShareGroupDescription(NamedTuple):
     authorized_operations: frozenset[str] | None = None
 
 
+@in_notebooks
 class SharePartitionOffsetInfo(NamedTuple):
     """How far a share group is in a partition: the first offset that is not done. `lag` is how many records are not
     done, None before Kafka 4.2."""

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from kwire._typing import NamedTuple
 from kwire.engine.common.addresses import Address
+from kwire.engine.common.notebooks import in_notebooks
 
 
+@in_notebooks
 class TaskId(NamedTuple):
     """A task: one partition of what a subtopology reads."""
 
@@ -18,6 +20,7 @@ class TaskId(NamedTuple):
         return f"{self.subtopology_id}_{self.partition}"
 
 
+@in_notebooks
 class StreamsMemberAssignment(NamedTuple):
     """The tasks of a member: those that it runs, those whose state it copies, and those that it prepares to run."""
 
@@ -26,6 +29,7 @@ class StreamsMemberAssignment(NamedTuple):
     warmup_tasks: tuple[TaskId, ...]
 
 
+@in_notebooks
 class StreamsMemberDescription(NamedTuple):
     """One member: a thread of the process `process_id`, with its tasks, and the `target` that it shall have.
     `user_endpoint` is where it answers interactive queries, `task_offsets` how far the state of its tasks is restored.
@@ -48,6 +52,7 @@ class StreamsMemberDescription(NamedTuple):
     is_classic: bool
 
 
+@in_notebooks
 class StreamsTopicInfo(NamedTuple):
     """An internal topic of an application as it has to be; 0 partitions: as many as there are tasks."""
 
@@ -56,6 +61,7 @@ class StreamsTopicInfo(NamedTuple):
     configs: Mapping[str, str]
 
 
+@in_notebooks
 class StreamsSubtopology(NamedTuple):
     """A part of an application that shares no data with the others but through topics."""
 
@@ -66,6 +72,7 @@ class StreamsSubtopology(NamedTuple):
     state_changelog_topics: Mapping[str, StreamsTopicInfo]
 
 
+@in_notebooks
 class TopologyNode(NamedTuple):
     """A `type` of "source", "processor" or "sink", with the nodes that get its records."""
 
@@ -77,6 +84,7 @@ class TopologyNode(NamedTuple):
     successors: tuple[str, ...]
 
 
+@in_notebooks
 class TopologyDescription(NamedTuple):
     """The nodes of each subtopology, and the source and processor of each global store."""
 
@@ -84,6 +92,7 @@ class TopologyDescription(NamedTuple):
     global_stores: tuple[tuple[TopologyNode, TopologyNode], ...]
 
 
+@in_notebooks
 class StreamsGroupDescription(NamedTuple):
     """One group with its members. `target_epoch` is that of the newest assignment; `topology_epoch` is None while the
     group has no topology; `assignor` is "" before Kafka 4.4.

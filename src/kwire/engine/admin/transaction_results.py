@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from kwire._typing import NamedTuple
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.notebooks import in_notebooks
 
 
+@in_notebooks
 class TransactionListing(NamedTuple):
     """One transactional id, as its coordinator, a broker, lists it."""
 
@@ -18,6 +20,7 @@ class TransactionListing(NamedTuple):
     coordinator_id: int
 
 
+@in_notebooks
 class TransactionDescription(NamedTuple):
     """What the coordinator knows. `started` is -1 outside of a transaction, whose `partitions` are those it has so far,
     as far as one may see their topics."""
@@ -31,6 +34,7 @@ class TransactionDescription(NamedTuple):
     coordinator_id: int = -1
 
 
+@in_notebooks
 class ProducerState(NamedTuple):
     """One producer that has written to a partition, as a broker remembers it. `current_transaction_start_offset` is
     where its open transaction begins, None where it has none; `coordinator_epoch` that of the last marker, if any."""
@@ -43,6 +47,7 @@ class ProducerState(NamedTuple):
     current_transaction_start_offset: int | None = None
 
 
+@in_notebooks
 class FencedProducer(NamedTuple):
     """The producer id of a transactional id, and the epoch that has fenced all earlier ones."""
 

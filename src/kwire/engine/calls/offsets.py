@@ -16,6 +16,7 @@ from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.engine.calls.calls import Call
 from kwire.engine.calls.words import word_in
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.notebooks import in_notebooks
 from kwire.engine.common.retry import afresh
 from kwire.engine.settings.offset_reset import EARLIEST as EARLIEST
 from kwire.engine.settings.offset_reset import LATEST as LATEST
@@ -40,6 +41,7 @@ _NAMES = {"earliest": EARLIEST, "latest": LATEST}
 _ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 
 
+@in_notebooks
 class OffsetAndTimestamp(NamedTuple):
     """An offset found by time: `timestamp` and `leader_epoch` are -1 where the broker does not tell them."""
 
@@ -48,6 +50,7 @@ class OffsetAndTimestamp(NamedTuple):
     leader_epoch: int
 
 
+@in_notebooks
 class OffsetAndMetadata(NamedTuple):
     """An offset to commit, or committed: that of the next record to read. `metadata` is a text of the committer's own;
     `leader_epoch` that of the record before the offset, None where unknown."""

@@ -67,6 +67,11 @@ class DeserializedRecord:
             f"key={self.key!r}, value={self.value!r}, headers={self.headers!r})"
         )
 
+    def _repr_html_(self) -> str:
+        from kwire._html import of_record
+
+        return of_record(self)
+
 
 class DeserializedRecords(ConsumerRecords):
     """The records of one poll, with keys and values as the deserializers have made them. Columns (`to_arrow`) and

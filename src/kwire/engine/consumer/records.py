@@ -93,6 +93,11 @@ class ConsumerRecords:
         places = ", ".join(f"{tp.topic}-{tp.partition}: {len(records)}" for tp, records in self._parts)
         return f"<{len(self)} ConsumerRecords{': ' if places else ''}{places}>"
 
+    def _repr_html_(self) -> str:
+        from kwire._html import of_records
+
+        return of_records("records", self._parts, self.__getitem__)
+
     def values(self) -> list[bytes | None]:
         """The values of all records."""
         made: list[bytes | None] = []

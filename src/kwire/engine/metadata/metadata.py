@@ -20,6 +20,7 @@ from kwire import errors, protocol
 from kwire._codec import no_uuid
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.common.addresses import Address
+from kwire.engine.common.notebooks import in_notebooks
 from kwire.errors import KafkaError, UnknownTopicError
 from kwire.schema.error_codes import NONE, REPLICA_NOT_AVAILABLE, UNKNOWN_SERVER_ERROR, UNKNOWN_TOPIC_OR_PARTITION
 
@@ -42,6 +43,7 @@ _FIRST_VERSION_WITH_AUTO_CREATE_FLAG = 4
 _FIRST_VERSION_WITH_ALL_BROKERS_SURELY = 1
 
 
+@in_notebooks
 class PartitionInfo(NamedTuple):
     """One partition as the metadata has it; `leader` is -1 while there is none, `leader_epoch` -1 where not known."""
 
@@ -53,6 +55,7 @@ class PartitionInfo(NamedTuple):
     error: int
 
 
+@in_notebooks
 class TopicInfo(NamedTuple):
     """One topic as the metadata has it. `error` is the topic's own code: 0, or e.g. 3 where it does not exist.
     `refused` says in words which partitions of the response cannot be; "" if all can."""
