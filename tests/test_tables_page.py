@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import kwire
 from kwire import records, testing
 from tests.snippets import run, snippet, snippets
 
@@ -24,7 +25,10 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
         outcome("read_batches(")
         assert sum(map(int, capsys.readouterr().out.split())) == 2000
         assert outcome("acknowledged")["acknowledged"] == 2
-        assert len(snippets(PAGE)) == 4
+        outcome("payments")
+        written = kwire.read("payments", broker.bootstrap_servers, value="text")["value"].to_pylist()
+        assert sorted(written) == ['{"amount":3.5,"note":null}', '{"amount":5.0,"note":"by hand"}']
+        assert len(snippets(PAGE)) == 5
 
 
 def content(count: int) -> bytes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Never, Self, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,8 +14,10 @@ from kwire._codec import SentRows
 from kwire.columns.sent_rows import first_failure
 from kwire.errors import ConfigError, DeliveryError, KafkaError
 from kwire.producer import Producer
+from kwire.tables.serializing import Columns, RowSerialization, Serialized
 
 if TYPE_CHECKING:
+    from kwire.engine.settings.clients import ProducerSettings
     from kwire.engine.settings.options import ProducerOptions, Servers
 
 _ROWS = 65_536
@@ -28,8 +30,8 @@ def write(
     topic: str,
     bootstrap_servers: Servers | None = None,
     *,
-    key: str | None = None,
-    value: str | None = None,
+    key: str | Sequence[str] | None = None,
+    value: str | Sequence[str] | None = None,
     headers: str | None = None,
     timestamp: str | None = None,
     partition: str | int | None = None,
@@ -42,6 +44,8 @@ def write(
     interface. The others name its columns: `value` and `key` of binary or text, null for a null; `headers` a list of
     structs of key and value; `timestamp` a timestamp or int64 ms; `partition` an integer, or a number for all rows.
     Where one is not given, a column of that name is taken, if there is one; what is not used gets no record.
+    With a `value_serializer` (or `key_serializer`: a name, a callable, one of kwire.registry) the column may be of any
+    type, and several columns make one value, which the serializer is given as a dict.
     `progress` is called with how many rows were handed over.
 
     `settings` are those of a Producer; with a transactional_id all rows are one transaction. Raises ConfigError for a
@@ -50,14 +54,20 @@ def write(
     """
     given = {"key": key, "value": value, "headers": headers, "timestamp": timestamp}
     reader = _reader(frame)
-    found = _columns(reader.schema, given)
     where = partition if isinstance(partition, int) else _column(reader.schema, "partition", partition)
     with Producer(bootstrap_servers, **settings) as producer:
+        through = _through_serializers(reader.schema, given, producer.settings)
+        found = _columns(reader.schema, given, through)
+        serialization = _serialization(topic, producer.settings, through, found.get("headers"))
         writing = _Writing(producer, topic)
         with nullcontext() if producer.settings.transactional_id is None else producer.transaction():
             for batch in _parts(reader):
                 columns = pa.record_batch({name: batch.column(column) for name, column in found.items()})
-                writing.send(columns, _partitions(batch, where))
+                partitions = _partitions(batch, where)
+                if serialization is None:
+                    writing.send(columns, partitions)
+                else:
+                    writing.send_serialized(serialization.serialized(batch, columns), partitions)
                 if progress is not None:
                     progress(writing.rows)
             writing.finish()
@@ -102,11 +112,39 @@ def _reader(frame: Any) -> pa.RecordBatchReader:
     )
 
 
-def _columns(schema: pa.Schema, given: Mapping[str, str | None]) -> dict[str, str]:
-    """The columns of the table that records are made of. ConfigError where one that is named is not there."""
-    named = {name: _column(schema, name, column) for name, column in given.items()}
+def _through_serializers(
+    schema: pa.Schema, given: Mapping[str, Columns | None], settings: ProducerSettings
+) -> dict[str, Columns]:
+    """The columns that go through serializers. ConfigError for several without one."""
+    found: dict[str, Columns] = {}
+    for name, serializer in (("key", settings.key_serializer), ("value", settings.value_serializer)):
+        wanted = given[name]
+        if wanted is not None and not isinstance(wanted, str):
+            if serializer is None or not wanted:
+                raise ConfigError(
+                    f"{name}={wanted!r}: one column, or several with a {name}_serializer that makes bytes of them"
+                )
+            found[name] = [each for each in wanted if _column(schema, name, each)]
+        elif serializer is not None and (column := _column(schema, name, wanted)) is not None:
+            found[name] = column
+    return found
+
+
+def _serialization(
+    topic: str, settings: ProducerSettings, through: Mapping[str, Columns], headers: str | None
+) -> RowSerialization | None:
+    if not through:
+        return None
+    return RowSerialization(topic, settings, through.get("value"), through.get("key"), headers)
+
+
+def _columns(schema: pa.Schema, given: Mapping[str, Columns | None], through: Collection[str]) -> dict[str, str]:
+    """The columns of the table that records are made of, but for those that go through serializers. ConfigError where
+    one that is named is not there."""
+    plain = {name: each for name, each in given.items() if name not in through}
+    named = {name: _column(schema, name, column) for name, column in plain.items()}
     found = {name: column for name, column in named.items() if column is not None}
-    if "value" not in found:
+    if "value" not in found and "value" not in through:
         raise ConfigError(f"value: the table has no column of that name, but {', '.join(schema.names)}: name the one")
     for name in ("key", "value"):
         if name in found and not _is_bytes(schema.field(found[name]).type):
@@ -115,10 +153,10 @@ def _columns(schema: pa.Schema, given: Mapping[str, str | None]) -> dict[str, st
     return found
 
 
-def _column(schema: pa.Schema, name: str, column: str | None) -> str | None:
+def _column(schema: pa.Schema, name: str, column: Columns | None) -> str | None:
     if column is None:
         return name if name in schema.names else None
-    if column not in schema.names:
+    if not isinstance(column, str) or column not in schema.names:
         raise ConfigError(f"{name}: the table has no column {column!r}, but {', '.join(schema.names)}")
     return column
 
@@ -174,14 +212,24 @@ class _Writing:
         not."""
         rows = SentRows(self._producer._accumulator)
         self._sent.append((self.rows, rows))
-        numbers = None if partitions is None else memoryview(partitions.buffers()[1])[4 * partitions.offset :]
+        numbers = (
+            None
+            if partitions is None
+            else memoryview(partitions.buffers()[1])[4 * partitions.offset : 4 * (partitions.offset + len(partitions))]
+        )
         try:
             rows.send([self._topic], columns, None, numbers)
         except KafkaError as error:
-            row = self.rows + len(rows)
-            raise DeliveryError(f"row {row} cannot be written to {self._topic}: {error}", [error]) from error
+            self._refuse(self.rows + len(rows), error)
         self.rows += columns.num_rows
         self._settle()
+
+    def send_serialized(self, serialized: Serialized, partitions: pa.Int32Array | None) -> None:
+        """The same for rows that went through serializers."""
+        columns, error = serialized
+        self.send(columns, None if partitions is None else partitions.slice(0, columns.num_rows))
+        if error is not None:
+            self._refuse(self.rows, error)
 
     def finish(self) -> None:
         """Waits until every row is acknowledged."""
@@ -191,6 +239,9 @@ class _Writing:
             self._raise_failed(error)
             raise
         self._settle()
+
+    def _refuse(self, row: int, error: KafkaError) -> Never:
+        raise DeliveryError(f"row {row} cannot be written to {self._topic}: {error}", [error]) from error
 
     def _settle(self) -> None:
         """Lets go of the batches whose rows are all acknowledged."""
