@@ -11,6 +11,7 @@ import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.message import Message
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -26,6 +27,7 @@ class RegistryServer:
         self.model = model or RegistryModel()
         self.answers: dict[str, Any] = {}
         self.requests: list[tuple[str, str]] = []
+        self.headers: list[Message] = []
         self.asked: list[str] = []
         """Methods and paths with their queries, one for each request."""
         self.url = ""
@@ -40,6 +42,7 @@ class RegistryServer:
         body = json.loads(handler.rfile.read(length)) if length else None
         path = handler.path.removeprefix(self.prefix)
         self.requests.append((path, handler.headers.get("Authorization", "")))
+        self.headers.append(handler.headers)
         self.asked.append(f"{handler.command} {path}")
         time.sleep(self.pause_s)
         found = self.answers.get(path) or self._of_model(handler.command, path, body)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from kwire._typing import Any, TypeVar, override
 from kwire.drivers.apart import future_of_thread
@@ -102,6 +102,7 @@ class Registry(RegistryFront):
         retries: int = 2,
         retry_backoff_ms: int = 200,
         ignore_rules: bool = False,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._open(
             settings_of(
@@ -119,6 +120,7 @@ class Registry(RegistryFront):
                 retries=retries,
                 retry_backoff_ms=retry_backoff_ms,
                 ignore_rules=ignore_rules,
+                headers=headers,
             )
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from kwire.engine.common.secret import hiding_arguments
 from kwire.registry.door import ThreadDoor
@@ -28,6 +28,8 @@ class Registry(RegistryFront):
     `ssl_context` as it is.
     One try takes `request_timeout_ms` at most. What may go better is tried `retries` times more, after
     `retry_backoff_ms`, twice that, and so on; a call takes `default_api_timeout_ms` at most.
+
+    `headers` go with each request: what a gateway in front of the registry asks for.
 
     Rules of schemas (Confluent's data contracts) are not run: serializers refuse a schema that has some, unless
     `ignore_rules`.
@@ -57,6 +59,7 @@ class Registry(RegistryFront):
         retries: int = 2,
         retry_backoff_ms: int = 200,
         ignore_rules: bool = False,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._open(
             settings_of(
@@ -74,6 +77,7 @@ class Registry(RegistryFront):
                 retries=retries,
                 retry_backoff_ms=retry_backoff_ms,
                 ignore_rules=ignore_rules,
+                headers=headers,
             )
         )
 

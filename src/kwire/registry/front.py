@@ -11,12 +11,14 @@ What an id, a GUID or a version stands for is kept: it never changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 from kwire.columns.avro_schema import MAX_SCHEMA_CHARACTERS
+from kwire.drivers.loggers import LateLogger
+from kwire.engine.common.secret import hiding_arguments
 from kwire.engine.connections.sasl.exchange import quoted
 from kwire.errors import ConfigError, RegistryError, UnknownSchemaError
 from kwire.registry.answers import body_of, registered, schema_of
@@ -28,6 +30,8 @@ from kwire.registry.settings import RegistrySettings
 
 T = TypeVar("T")
 
+_log = LateLogger("kwire.registry")
+
 MAX_REFERENCES: Final = 200
 SERIALIZED: Final = "?format=serialized"
 SCHEMA_TYPES: Final = ("AVRO", "PROTOBUF", "JSON")
@@ -37,6 +41,20 @@ class RegistryFront:
     """The base of the registries for threads and for asyncio."""
 
     _door: Any
+
+    @classmethod
+    @hiding_arguments
+    def from_config(cls, config: Mapping[str, Any], **keywords: Any) -> Self:
+        """From a mapping of the names that Confluent's clients have for a registry: `url`, `basic.auth.user.info`,
+        `ssl.ca.location`, `bearer.auth.token` and so on, each with or without `schema.registry.`; keywords win.
+
+        One mapping may serve clients, too: what only they have is ignored, with a line at DEBUG.
+        """
+        from kwire.registry.config import keywords_of
+
+        make: Any = cls
+        made: Self = make(**{**keywords_of(config, partial(_log.debug, "from_config(): %s")), **keywords})
+        return made
 
     def _open(self, settings: RegistrySettings) -> None:
         self.settings = settings

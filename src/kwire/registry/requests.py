@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import ssl
 import time
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.request import Request
@@ -22,7 +23,7 @@ from kwire.drivers.http_exchange import (
     TransientError,
     exchange,
 )
-from kwire.engine.common.secret import without_secrets
+from kwire.engine.common.secret import Secret, without_secrets
 from kwire.engine.connections.sasl.exchange import quoted
 from kwire.errors import IncompatibleSchemaError, RegistryError, UnknownSchemaError
 from kwire.registry.flows import Apart, Flow, Pause
@@ -108,7 +109,9 @@ class Asking:
         redirects = CarefulRedirects() if ask.method == "GET" else NoRedirects()
         authorization = self._settings.authorization(endpoint)
         try:
-            answer = exchange(_request(ask, endpoint, authorization), self._site.context, limits, redirects)
+            answer = exchange(
+                _request(ask, endpoint, authorization, self._settings.headers), self._site.context, limits, redirects
+            )
         except ssl.SSLError as error:
             raise RegistryError(f"{ask.what} cannot be {ask.done} {endpoint.url}: {quoted(str(error))}") from None
         if not answer.is_success:
@@ -153,13 +156,15 @@ def not_json(ask: Ask, url: str) -> RegistryError:
     return RegistryError(f"{ask.what}: the answer of {url} is not the JSON expected: is it a schema registry?")
 
 
-def _request(ask: Ask, endpoint: Endpoint, authorization: str) -> Request:
+def _request(ask: Ask, endpoint: Endpoint, authorization: str, more: Iterable[tuple[str, Secret]]) -> Request:
     headers = {"Accept": f"{_CONTENT}, application/json", "User-Agent": "kwire"}
     data = None
     if ask.body is not None:
         headers["Content-Type"] = _CONTENT
         data = json.dumps(ask.body).encode()
     request = Request(endpoint.url + ask.path, data=data, headers=headers, method=ask.method)
+    for name, value in more:
+        request.add_unredirected_header(name, value.reveal())
     if authorization:
         request.add_unredirected_header("Authorization", authorization)
     return request

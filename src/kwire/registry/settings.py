@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -17,6 +18,7 @@ from kwire.errors import ConfigError
 Token = str | tuple[str, float]
 """A bearer token; with the seconds that it lasts, it is asked for anew only after most of them."""
 
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _SHARE_OF_LIFETIME: Final = 0.8
 
 
@@ -47,6 +49,7 @@ class RegistrySettings:
     retries: int = 2
     retry_backoff_s: float = 0.2
     ignore_rules: bool = False
+    headers: tuple[tuple[str, Secret], ...] = ()
     _tokens: list[tuple[str, float]] = field(default_factory=list, repr=False, compare=False)
     """The token of a callable that said how long it lasts, with the time until which it is used."""
 
@@ -81,7 +84,8 @@ class RegistrySettings:
 
     def secrets(self, endpoint: Endpoint) -> list[str]:
         """What an answer of the registry may repeat and nobody is to see."""
-        found = [each.reveal() for each in (self.password, endpoint.password) if each]
+        hidden = (self.password, endpoint.password, *(value for _, value in self.headers))
+        found = [each.reveal() for each in hidden if each]
         return found + ([self.token.reveal()] if isinstance(self.token, Secret) else [])
 
     def forget_token(self) -> bool:
@@ -168,6 +172,7 @@ def settings_of(
     retries: int,
     retry_backoff_ms: int,
     ignore_rules: bool,
+    headers: Mapping[str, str] | None,
 ) -> RegistrySettings:
     """The keywords of a Registry, checked."""
     numbers = {
@@ -196,7 +201,17 @@ def settings_of(
         retries,
         retry_backoff_ms / 1000,
         ignore_rules,
+        _headers(headers or {}),
     )
+
+
+def _headers(given: Mapping[str, str]) -> tuple[tuple[str, Secret], ...]:
+    for name, value in given.items():
+        if not (isinstance(name, str) and isinstance(value, str) and _HEADER_NAME.fullmatch(name)):
+            raise ConfigError("headers: expected names and texts of HTTP headers")
+        if not value.isprintable() or not value.isascii():
+            raise ConfigError(f"headers: the value of {name} has characters that no header can have")
+    return tuple((name, Secret(value)) for name, value in given.items())
 
 
 def _path(given: str | os.PathLike[str] | None) -> str:
