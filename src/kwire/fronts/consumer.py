@@ -24,6 +24,7 @@ from kwire.engine.consumer.fetcher import Fetcher
 from kwire.engine.consumer.polling import Polling
 from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import ConfigError
+from kwire.fronts.deserializers import deserialization_of
 from kwire.fronts.front import Front
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from kwire.engine.calls.offsets import OffsetAndMetadata, OffsetAndTimestamp
     from kwire.engine.common.topic_pattern import TopicPattern
     from kwire.engine.common.waits import Wait
-    from kwire.engine.consumer.deserialization import Deserialization, DeserializedRecord
+    from kwire.engine.consumer.deserialization import DeserializedRecord
     from kwire.engine.consumer.hand_out import RecordIterator
     from kwire.engine.consumer.records import ConsumerRecords
     from kwire.engine.groups.membership import GroupMetadata, Membership
@@ -66,15 +67,6 @@ CLOSE_TIMEOUT_S = 30.0
 _log = LateLogger("kwire.clients")
 
 
-def _deserialization(settings: ConsumerSettings) -> Deserialization | None:
-    key, value = settings.key_deserializer, settings.value_deserializer
-    if key is None and value is None:
-        return None
-    from kwire.engine.consumer.deserialization import Deserialization
-
-    return Deserialization(key, value, settings.deserialize_errors)
-
-
 class ConsumerFront(Front[ConsumerSettings]):
     """The base of the consumers; `_group` is None without a group_id."""
 
@@ -102,7 +94,7 @@ class ConsumerFront(Front[ConsumerSettings]):
         membership, offsets = (None, None) if group is None else (group.membership, group.offsets)
         self._polling = Polling(self._core, self.settings, self._fetcher, membership, offsets)
         self._rebalances = None if group is None else group.rebalances
-        self._deserialization = _deserialization(self.settings)
+        self._deserialization = deserialization_of(self.settings)
         self._interceptors: ConsumerInterceptors | None = None
         if self.settings.interceptors:
             self._add_interceptors(self.settings.interceptors)

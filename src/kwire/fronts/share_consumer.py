@@ -16,21 +16,26 @@ from kwire.drivers.loggers import LateLogger
 from kwire.engine.calls import arguments
 from kwire.engine.calls.calls import result_of
 from kwire.engine.common import absent
+from kwire.engine.consumer.deserialization import as_received
 from kwire.engine.settings.clients import ShareConsumerSettings
 from kwire.engine.share import waits
 from kwire.engine.share.acquired import kind_of
 from kwire.engine.share.polling import OnAcknowledged, OnCommitted, SharePolling
 from kwire.engine.share.records import ShareRecords
-from kwire.errors import ConfigError
+from kwire.errors import ConfigError, SerializationError
+from kwire.fronts.deserializers import deserialization_of
 from kwire.fronts.front import Front
 from kwire.fronts.group_lines import write_lines_of
 
 if TYPE_CHECKING:
     from kwire.engine.common.waits import Wait
+    from kwire.engine.consumer.deserialization import DeserializedRecord
     from kwire.engine.settings.options import Timeout
     from kwire.engine.share.acknowledging import Outcomes
     from kwire.fronts.health import Parts
     from kwire.fronts.metrics import Metrics
+
+_ONE = (ConsumerRecord, SerializationError)
 
 CLOSING_S = 30.0
 """Seconds that close() takes at most to acknowledge and leave, unless it gets a timeout."""
@@ -49,6 +54,7 @@ class ShareConsumerFront(Front[ShareConsumerSettings]):
     @override
     def _put_together(self) -> None:
         self._polling = SharePolling(self._core, self.settings, partial(_run_later, self._core.after_step))
+        self._deserialization = deserialization_of(self.settings)
         write_lines_of(self._polling.membership.log, self._core.after_step)
 
     @override
@@ -76,15 +82,19 @@ class ShareConsumerFront(Front[ShareConsumerSettings]):
         """The topics subscribed to."""
         return set(self._polling.membership.topics)
 
-    def acknowledge(self, what: ConsumerRecord | ShareRecords, kind: str = "accept") -> None:
+    def acknowledge(
+        self, what: ConsumerRecord | DeserializedRecord | ShareRecords | SerializationError, kind: str = "accept"
+    ) -> None:
         """Acknowledges a record of the last poll, or all records given: "accept" (done), "release" (another
         try, by any member), "reject" (never again), "renew" (its lock begins anew; the next poll returns it again).
 
-        Sent with the next poll or commit. The last call counts. ConfigError for a record that is not in hand.
+        Sent with the next poll or commit. The last call counts. ConfigError for a record that is not in hand. The
+        SerializationError that a poll raised stands for its record, which is released if nothing is said.
         """
         number = kind_of(kind)
-        records = [what] if isinstance(what, ConsumerRecord) else list(what)
-        if not all(isinstance(each, ConsumerRecord) for each in records):
+        received: Any = as_received(what)
+        records: list[Any] = [received] if isinstance(received, _ONE) else list(map(as_received, received))
+        if not all(isinstance(each, _ONE) for each in records):
             raise ConfigError(f"acknowledge({what!r}): expected a record of the last poll, or several")
         self._door.do(lambda now: self._polling.acknowledge(records, number))
 
@@ -112,7 +122,12 @@ class ShareConsumerFront(Front[ShareConsumerSettings]):
     def _polled(self, timeout: Timeout, max_records: int | None, unknown: Mapping[str, object]) -> Wait[ShareRecords]:
         absent.refuse_keywords("poll", unknown, absent.POLL_KEYWORDS)
         patience = arguments.poll_seconds(timeout)
-        return waits.poll(self._door, self._polling, patience, arguments.record_count(max_records, "max_records"))
+        polled = waits.poll(self._door, self._polling, patience, arguments.record_count(max_records, "max_records"))
+        if self._deserialization is None:
+            return polled
+        from kwire.engine.share.deserialized import deserialized  # late: most have no deserializers
+
+        return deserialized(polled, self._door, self._polling, self._deserialization)
 
     def _committing(self, timeout: Timeout) -> Wait[Outcomes]:
         return result_of(self._door, self._polling.commit, self._patience(timeout))

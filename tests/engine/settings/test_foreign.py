@@ -37,6 +37,7 @@ def test_only_producers_and_consumers_have_settings_that_say_how_values_become_b
     assert [table for table in TABLES if any(map(is_of_serdes, names_of(table)))] == [
         ConsumerSettings,
         ProducerSettings,
+        ShareConsumerSettings,
     ]
 
 

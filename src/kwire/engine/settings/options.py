@@ -298,6 +298,12 @@ class ShareConsumerOptions(ClientOptions, total=False):
     """How long a broker waits for fetch_min_bytes."""
     check_crcs: bool
     """Verify the checksum of each batch."""
+    key_deserializer: SerializerName | Callable[..., Any] | None
+    """Reads each key: a name, or a callable(bytes or None, context). None: keys stay bytes."""
+    value_deserializer: SerializerName | Callable[..., Any] | None
+    """Reads each value: a name, or a callable(bytes or None, context). None: values stay bytes."""
+    deserialize_errors: Literal["raise", "keep"] | Callable[..., Any]
+    """What becomes of a key or value that cannot be read: 'raise', 'keep' (the error), or what a callable returns."""
     client_rack: str
     """The rack of this client, to read from a replica near it."""
     max_decompressed_bytes: int

@@ -247,6 +247,20 @@ class Portion:
         return offsets_of(self.records) if self._open is None else sorted(self._open)
 
 
+def split(portions: Iterable[Portion], count: int) -> tuple[list[Portion], list[Portion]]:
+    """The first `count` records of portions that nothing was acknowledged of, and the others."""
+    first: list[Portion] = []
+    rest: list[Portion] = []
+    for portion in portions:
+        at = min(count, len(portion.records))
+        count -= at
+        if at:
+            first.append(Portion(portion.acquired, portion.records[:at]))
+        if at < len(portion.records):
+            rest.append(Portion(portion.acquired, portion.records[at:]))
+    return first, rest
+
+
 def kind_of(name: str) -> int:
     """The number of an acknowledgement; ConfigError for another word."""
     kind = KINDS.get(name) if isinstance(name, str) else None

@@ -10,6 +10,9 @@ Layer 3, no I/O; used with the core to itself. `waits.py` has the order of a pol
     order      what is locked for the shortest time comes first, renewed or not
     closing    releases what is not acknowledged
 
+    unreadable a record that a deserializer cannot read is in the caller's hands, noted as released, once its error is
+               raised; those after it wait for the next poll
+
 Records that a poll took and whose caller never got them (Ctrl-C) are handed out again; none of them is accepted.
 """
 
@@ -26,11 +29,11 @@ from kwire.engine.common.retry import afresh
 from kwire.engine.consumer.poll_patience import PollPatience
 from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.share.acknowledging import Acknowledgement, AcknowledgementCommit, Outcomes
-from kwire.engine.share.acquired import ACCEPT, RELEASE, RENEW, AckRange, Portion
+from kwire.engine.share.acquired import ACCEPT, RELEASE, RENEW, AckRange, Portion, split
 from kwire.engine.share.fetcher import ShareFetcher
 from kwire.engine.share.membership import ShareMembership
 from kwire.engine.share.records import ShareRecords
-from kwire.errors import ConfigError, KafkaError
+from kwire.errors import ConfigError, KafkaError, SerializationError
 from kwire.errors.wording import Wording
 
 if TYPE_CHECKING:
@@ -181,6 +184,25 @@ class SharePolling:
             portion.renewed = False
         return taken
 
+    def limit(self, count: int) -> None:
+        """Of the records taken the caller gets the first `count` only; the others wait again."""
+        self._handed, rest = split(self._handed, count)
+        self._give_back(rest)
+
+    def release_first(self) -> None:
+        """The first record taken cannot be read: it is released, unless it is acknowledged otherwise."""
+        first, rest = split(self._handed, 1)
+        for portion in first:
+            portion.acknowledge(portion.records[0].offset, RELEASE)
+        self._held += first
+        self._handed = []
+        self._give_back(rest)
+
+    def _give_back(self, rest: list[Portion]) -> None:
+        for portion in rest:
+            self.consumed[portion.place.tp.topic] -= len(portion.records)
+        self._again = rest + self._again
+
     def end(self, now: float) -> None:
         """The poll has ended: nothing more is acquired before the next one."""
         self._is_polling = self._fetcher.wanted = False
@@ -195,20 +217,22 @@ class SharePolling:
 
     # -- acknowledging ----------------------------------------------------------------------------------------------
 
-    def acknowledge(self, records: Iterable[ConsumerRecord], kind: int) -> None:
+    def acknowledge(self, records: Iterable[ConsumerRecord | SerializationError], kind: int) -> None:
         """Notes what became of records that the caller holds; ConfigError for one that it does not hold."""
         self._settle_if_arrived()
         for record in records:
-            self._portion_of(record).acknowledge(record.offset, kind)
+            portion = self._portion_of(record)
+            assert record.offset is not None
+            portion.acknowledge(record.offset, kind)
 
     def _settle_if_arrived(self) -> None:
         if self.arrived:
             self._settle()
 
-    def _portion_of(self, record: ConsumerRecord) -> Portion:
+    def _portion_of(self, record: ConsumerRecord | SerializationError) -> Portion:
         place = (record.topic, record.partition)
         for portion in self._held:
-            if portion.place.tp == place and portion.holds(record.offset):
+            if portion.place.tp == place and record.offset is not None and portion.holds(record.offset):
                 return portion
         raise ConfigError(
             f"{record.topic}-{record.partition}, offset {record.offset}: only a record that a poll returned and that "
