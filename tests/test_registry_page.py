@@ -32,3 +32,5 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
         assert capsys.readouterr().out == "{'id': 7, 'note': 'by hand'}\n"
         outcome("table.select(")
         assert capsys.readouterr().out == "{'offset': [0], 'id': [7], 'note': ['by hand']}\n"
+        outcome("async def encrypted")
+        assert capsys.readouterr().out == "0\n"

@@ -12,7 +12,7 @@ import os
 import sys
 import warnings
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from time import monotonic
 from types import TracebackType
@@ -22,18 +22,22 @@ from kwire._typing import TYPE_CHECKING, Any, Self, Unpack, override
 from kwire.aio.client import Client
 from kwire.aio.transactions import TransactionCalls
 from kwire.drivers.loop import LoopDriver
+from kwire.engine.calls.arguments import seconds
 from kwire.engine.common import absent
 from kwire.engine.common.absent import without
 from kwire.engine.producer.sender import CLOSED, Sender
-from kwire.engine.producer.waits import drain
+from kwire.engine.producer.waits import drain, until
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.settings.config import configured_by, keywords
 from kwire.errors import KafkaError
 from kwire.fronts.producer import ClosedBecauseOf
 
 if TYPE_CHECKING:
+    from kwire.aio.serializing import LateSending
+    from kwire.engine.common.serialization import Serializer
     from kwire.engine.common.waits import Wait
     from kwire.engine.settings.options import ProducerOptions, Servers, Timeout
+    from kwire.engine.transactions.waits import Transactions
 
 __all__ = ["Producer"]
 
@@ -59,6 +63,9 @@ class Producer(LoopProducerBase, TransactionCalls):
     from `flush` and `close`; KafkaTimeoutError for what takes longer than it may.
     """
 
+    _late: LateSending | None = None
+    """The records that wait for serializers, where those have to be awaited."""
+
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ProducerOptions]) -> None:
         self._open(ProducerSettings(**keywords(bootstrap_servers, options)))
 
@@ -78,6 +85,35 @@ class Producer(LoopProducerBase, TransactionCalls):
         self._hooks = LoopHooks(self._driver, self._sender, self._accumulator)
         _live.add(self)
 
+    @override
+    def _add_serializers(self, key: Serializer | None, value: Serializer | None) -> None:
+        from kwire.aio.serializing import LateSending, has_to_be_awaited
+
+        if not (has_to_be_awaited(key) or has_to_be_awaited(value)):
+            super()._add_serializers(key, value)
+            return
+        self._late = LateSending(key, value, self._accumulator.check_open, self._drain_buffer, self._driver.wake)
+        self._intercept_by(self._late.send)
+
+    @override
+    def _add_interceptors(self, interceptors: Iterable[object]) -> None:
+        super()._add_interceptors(interceptors)
+        late, intercepted = self._late, self._interceptors
+        if late is not None and intercepted is not None:
+            self._intercept_by(lambda send, *given: intercepted.send(partial(late.send, send), *given))
+
+    @override
+    def _transactional(self) -> Transactions:
+        made = super()._transactional()
+        if self._late is not None:
+            made.settle = self._late.settle
+        return made
+
+    @override
+    def _flushing(self, timeout: Timeout) -> Wait[None]:
+        flushing = super()._flushing(timeout)
+        return flushing if self._late is None else self._late.before_flush(flushing, seconds(timeout))
+
     async def drain(self) -> None:
         """Waits until there is room for more: until at most half of `buffer_memory` waits to be delivered, and the
         record that was refused last fits.
@@ -85,6 +121,12 @@ class Producer(LoopProducerBase, TransactionCalls):
         Returns at once while there is. It lets the loop turn where sending has kept it for long, so a loop of `send`
         and `drain` stops no other task.
         """
+        late = self._late
+        if late is not None and not late.has_room:
+            await self._door.run(until(lambda: late.has_room))
+        await self._drain_buffer()
+
+    async def _drain_buffer(self) -> None:
         hooks = self._hooks
         self._accumulator.check_open()
         wanted, hooks.wanted = hooks.wanted, 0
@@ -117,7 +159,11 @@ class Producer(LoopProducerBase, TransactionCalls):
         if not driver.owned_by_process:
             return None
         if driver.loop is None or driver.at_home or driver.loop.is_running():
-            return super()._farewell(until)
+            farewell = super()._farewell(until)
+            late = self._late
+            if farewell is None or late is None:
+                return farewell
+            return late.before_close(farewell, max(until - self._door.now(), 0.0))
         count = 0 if driver.closed else self._undelivered()
         self._accumulator.closed = self._accumulator.closed or CLOSED
         driver.close()

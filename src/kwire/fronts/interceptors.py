@@ -48,7 +48,7 @@ class ProducerInterceptors:
 
     def send(
         self,
-        send: Callable[..., Delivery],
+        send: Callable[..., Any],
         topic: str,
         value: Any,
         key: Any,
@@ -56,7 +56,7 @@ class ProducerInterceptors:
         timestamp: int | datetime | None,
         headers: Iterable[tuple[str, bytes | None]] | None,
         nowait: bool,
-    ) -> Delivery:
+    ) -> Any:
         """Sends by `send` what each has seen; a record that is refused is acknowledged with its error."""
         record = OutgoingRecord(value, key, partition, timestamp, () if headers is None else tuple(headers))
         watchers = []
@@ -77,7 +77,11 @@ class ProducerInterceptors:
                 _guarded(watcher, None, error)
             raise
         for watcher in watchers:
-            delivery.add_done_callback(Watcher(_Acknowledgement(watcher)))
+            told = _Acknowledgement(watcher)
+            if isinstance(delivery, Delivery):
+                delivery.add_done_callback(Watcher(told))
+            else:
+                delivery.watch(told)
         return delivery
 
 

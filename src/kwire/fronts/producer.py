@@ -25,6 +25,7 @@ from kwire.errors import ConfigError, KafkaError
 from kwire.fronts.front import Front
 
 if TYPE_CHECKING:
+    from kwire.engine.common.serialization import Serializer
     from kwire.engine.common.waits import Wait
     from kwire.engine.settings.options import Timeout
     from kwire.engine.transactions.waits import Transactions
@@ -55,9 +56,7 @@ class ProducerFront(Front[ProducerSettings]):
         self._accumulator = new_accumulator(settings, random_bits(63), after_step)
         self._accumulator.run_callback = _run_callback
         if settings.key_serializer is not None or settings.value_serializer is not None:
-            from kwire.engine.producer.serialization import Serialization
-
-            self._serialize_by(Serialization(settings.key_serializer, settings.value_serializer))
+            self._add_serializers(settings.key_serializer, settings.value_serializer)
         self._interceptors: ProducerInterceptors | None = None
         if settings.interceptors:
             self._add_interceptors(settings.interceptors)
@@ -67,6 +66,11 @@ class ProducerFront(Front[ProducerSettings]):
             self._accumulator,
             on_warning=lambda text: after_step.append(partial(_log.warning, "%s", text)),
         )
+
+    def _add_serializers(self, key: Serializer | None, value: Serializer | None) -> None:
+        from kwire.engine.producer.serialization import Serialization
+
+        self._serialize_by(Serialization(key, value))
 
     def _transactional(self) -> Transactions:
         """Its calls about transactions; ConfigError without a transactional_id."""

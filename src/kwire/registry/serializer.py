@@ -107,6 +107,19 @@ class SchemaSerializer:
         context = SerializationContext(topic, field)
         return self._registry._door.run(self._prepare(self._subject(context, self.record_name(None)), context))
 
+    @property
+    def needs_await(self) -> bool:
+        """Whether `prepare` must be awaited before values of a new subject."""
+        return not self._registry._door.blocks
+
+    def preparing(self, value: Any, context: Any) -> bool:
+        """Whether `prepare` has to be awaited before this value can be written."""
+        return (
+            self.needs_await
+            and value is not None
+            and self._subject(context, self.record_name(value)) not in self._known
+        )
+
     def _of_subject(self, context: Any, value: Any) -> _Known:
         subject = self._subject(context, self.record_name(value))
         known = self._known.get(subject)

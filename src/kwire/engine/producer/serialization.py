@@ -28,13 +28,24 @@ class Serialization:
 
 def _written(serializer: Serializer, value: Any, context: SerializationContext) -> Any:
     try:
-        return serializer(value, context)
+        made = serializer(value, context)
+        if type(made) is not bytes and hasattr(made, "__await__"):
+            getattr(made, "close", lambda: None)()  # a coroutine that is dropped would be warned of
+            raise TypeError("the serializer has to be awaited, which a kwire.aio.Producer does where it is async def")
+        return made
     except SerializationError as error:
-        error.topic, error.field = context.topic, context.field
-        raise
+        raise refused(error, context)  # noqa: B904 - it is the same
     except Exception as error:
-        raise SerializationError(
-            f"the {context.field} for {context.topic} cannot be serialized: {type(error).__name__}: {error}",
-            topic=context.topic,
-            field=context.field,
-        ) from error
+        raise refused(error, context) from error
+
+
+def refused(error: Exception, context: SerializationContext) -> SerializationError:
+    """The error of a value that a serializer did not take; one of its own with the place."""
+    if isinstance(error, SerializationError):
+        error.topic, error.field = context.topic, context.field
+        return error
+    return SerializationError(
+        f"the {context.field} for {context.topic} cannot be serialized: {type(error).__name__}: {error}",
+        topic=context.topic,
+        field=context.field,
+    )

@@ -41,6 +41,11 @@ def close(door: Door, sender: Sender, until: float, why: str = CLOSED_TOO_EARLY)
         raise error
 
 
+def until(done: Callable[[], bool]) -> Wait[None]:
+    """Until it is done."""
+    yield Until(done, None)
+
+
 def drain(door: Door, sender: Sender, has_room: Callable[[], bool]) -> Wait[None]:
     """Until has_room(); sends what lingers, to make some. Where there is some, others have their turn."""
     if has_room():

@@ -40,6 +40,8 @@ class Transactions:
         self._door = door
         self._accumulator = accumulator
         self._settings = settings
+        self.settle: Callable[[float], Wait[None]] | None = None
+        """What is to be waited for before each of them, so many seconds at most."""
 
     def initialise(self, keep_prepared: bool, timeout: Timeout) -> Wait[str | None]:
         """Aborts what is open under the transactional id, and fences others; returns a transaction that is kept."""
@@ -88,6 +90,8 @@ class Transactions:
         patience = self._settings.max_block_ms / 1000 if given is None else given
         self._accumulator.check_open()
         self._door.check_may_block()
+        if self.settle is not None:
+            yield from self.settle(patience)
         outcome = self._door.call(start)
         if not (yield Until(lambda: outcome.done or manager.is_closed, patience)) and not outcome.done:
             raise self._door.call(lambda now: self._undecided(outcome, patience))
