@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -143,6 +144,23 @@ def test_the_next_url_is_asked_where_one_does_not_answer_and_stays_the_first(ser
         for id_ in (7, 8):
             assert json.loads(registry.by_id(id_).text) == OLD
         assert len(broken.requests) == 1
+
+
+def test_one_that_hangs_leaves_the_others_their_share_of_the_call(server: RegistryServer) -> None:
+    server.add(7, OLD)
+    with serving() as hanging:
+        hanging.pause_s = 2
+        registry = at([hanging.url, server.url], retries=0, default_api_timeout_ms=1000)
+        before = time.monotonic()
+        assert json.loads(registry.by_id(7).text) == OLD
+        assert time.monotonic() - before < 1.5
+
+
+def test_an_answer_that_does_not_say_whether_a_schema_is_compatible_is_no_answer(server: RegistryServer) -> None:
+    for answer in ({}, {"is_compatible": "no"}, {"is_compatible": None}):
+        server.answers["/compatibility/subjects/s/versions/latest?verbose=true"] = (200, answer)
+        with pytest.raises(RegistryError, match="is not the JSON expected"):
+            at(server.url).compatible("s", '"int"')
 
 
 def test_an_error_names_each_url_with_what_was_wrong_there(server: RegistryServer) -> None:

@@ -192,7 +192,10 @@ class RegistryFront:
             if isinstance(version, int):
                 raise
             return []  # of a subject without versions, as newer registries say
-        if answer.get("is_compatible"):
+        is_compatible = answer.get("is_compatible")
+        if type(is_compatible) is not bool:
+            raise not_json(ask, self.settings.urls)
+        if is_compatible:
             return []
         messages = answer.get("messages")
         told = [each for each in messages if isinstance(each, str)] if isinstance(messages, list) else []

@@ -95,7 +95,7 @@ class Asking:
         for i in range(len(endpoints)):
             at = (self._site.answering + i) % len(endpoints)
             try:
-                found = self._try(ask, endpoints[at])
+                found = self._try(ask, endpoints[at], len(endpoints) - i)
             except TransientError as fault:
                 whys.append(f"{endpoints[at].url}: {fault}")
                 status = fault.status if isinstance(fault, _RefusedForNowError) else None
@@ -104,8 +104,11 @@ class Asking:
                 return found
         return _Failed("; ".join(whys), status)
 
-    def _try(self, ask: Ask, endpoint: Endpoint) -> Any:
-        limits = Limits(min(time.monotonic() + self._settings.request_timeout_s, self._until), MAX_ANSWER)
+    def _try(self, ask: Ask, endpoint: Endpoint, left: int) -> Any:
+        """With so many URLs left, this one too, which share the time of the call: one that hangs takes no more."""
+        now = time.monotonic()
+        share = (self._until - now) / left
+        limits = Limits(now + min(self._settings.request_timeout_s, share), MAX_ANSWER)
         redirects = CarefulRedirects() if ask.method == "GET" else NoRedirects()
         authorization = self._settings.authorization(endpoint)
         try:
