@@ -31,8 +31,8 @@ class Row:
     Measured: each contender of `records` does `task` with `options` on that many records (or exchanges) in a full run.
     `metric` is the figure that is compared, a cost; times `scale` it is in `unit`. With `rate`, the tables show `rate`
     divided by the cost. `same_run_as` names the row whose runs also yield this figure. A `release` is that of the
-    embedded broker it runs against; a `broker` is the kind that it needs. `max_rounds` limits the rounds where more would say nothing new; a quick run has
-    the `quick` rows only.
+    embedded broker it runs against; a `broker` is the kind that it needs. `max_rounds` limits the rounds where more
+    would say nothing new; a quick run has the `quick` rows only.
 
     Targets: `peer_min`, peer -> its cost is at least so many times kwire's; `peer_max`, peer -> kwire's cost is at most
     so many times the peer's; `row_max`, another row -> kwire's cost is at most so many times its own there; `max_cost`,
