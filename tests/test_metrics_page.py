@@ -12,10 +12,16 @@ PAGE = "docs/metrics.md"
 
 def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
     with testing.Broker() as broker:
-        run(snippet(PAGE, "producer.metrics()"), servers=broker.bootstrap_servers)
+        run(snippet(PAGE, "metrics = producer.metrics()"), servers=broker.bootstrap_servers)
         first, second = capsys.readouterr().out.splitlines()
         assert first == "1 1"
         assert second.endswith(" 1")
+
+        run(snippet(PAGE, ".since(earlier)"), servers=broker.bootstrap_servers)
+        rate, latency, free = capsys.readouterr().out.split()
+        assert 0 < float(rate) <= 1
+        assert float(latency) > 0
+        assert float(free) == 32 * 1024 * 1024
 
         run(snippet(PAGE, "consumer.health()"), servers=broker.bootstrap_servers)
         told = capsys.readouterr().out

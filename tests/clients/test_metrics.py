@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import Iterator
 from math import isnan
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
 from kwire import Admin, Consumer, Producer, ShareConsumer, aio
-from kwire.fronts import metrics
+from kwire.errors import ConfigError
+from kwire.fronts.metrics import Metrics
+from kwire.fronts.metrics_table import TABLE
 from kwire.testing import Broker
+
+COARSE_NS = 20e6
+"""The clock by which sends are timed is read cheaply: it moves in steps of some ms."""
 
 
 @pytest.fixture
@@ -21,12 +28,18 @@ def broker() -> Iterator[Broker]:
         yield made
 
 
-def send(broker: Broker, count: int, **options: Any) -> dict[metrics.Key, float]:
+def send(broker: Broker, count: int, **options: Any) -> Metrics:
     with Producer(broker.bootstrap_servers, **options) as producer:
         for _ in range(count):
             producer.send("orders", b"v" * 100, partition=0)
         producer.flush()
         return producer.metrics()
+
+
+def send_batch(producer: Producer, count: int, size: int) -> None:
+    for _ in range(count):
+        producer.send("orders", bytes(size), partition=0)
+    producer.flush()
 
 
 def test_a_producer_counts_records_batches_and_bytes(broker: Broker) -> None:
@@ -67,10 +80,106 @@ def test_records_that_fail_are_errors(broker: Broker) -> None:
 
 def test_a_full_buffer_is_told_by_the_time_that_sends_waited(broker: Broker) -> None:
     with Producer(broker.bootstrap_servers, buffer_memory=100_000, linger_ms=0) as producer:
-        for _ in range(200):
+        producer.send("orders", b"v").result(timeout=10)
+        broker.faults.delay("Produce", 0.2)
+        began = monotonic()
+        for _ in range(4):
             producer.send("orders", bytes(20_000))
+        before = producer.metrics()
+        assert 0 <= before["buffer-available-bytes"] < 100_000 - 4 * 20_000
+        assert before["bufferpool-wait-time-ns-total"] == 0
+        producer.send("orders", bytes(20_000))
+        took_ns = (monotonic() - began) * 1e9
+        assert 0.1e9 < producer.metrics()["bufferpool-wait-time-ns-total"] < took_ns + COARSE_NS
         producer.flush()
-        assert producer.metrics()["bufferpool-wait-time-ns-total"] >= 0
+        assert producer.metrics()["buffer-available-bytes"] == 100_000
+
+
+def test_pauses_that_brokers_ask_for_are_counted(broker: Broker) -> None:
+    broker.faults.throttle("Produce", 40, times=1)
+    broker.faults.throttle("Fetch", 30, times=1)
+    produced = send(broker, 1)
+    assert produced["produce-throttle-time-total"] == produced["produce-throttle-time-max"] == pytest.approx(40)
+    assert produced["produce-throttle-time-avg"] == pytest.approx(40 / produced["response-total", ("api", "Produce")])
+    with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+        consumer.assign([("orders", 0)])
+        consumer.poll(timeout=10)
+        assert consumer.metrics()["fetch-throttle-time-total"] == pytest.approx(30)
+
+
+def test_two_snapshots_give_rates_per_second_and_averages_of_the_time_between_them(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers, linger_ms=1000) as producer:
+        send_batch(producer, 10, 1000)
+        earlier = producer.metrics()
+        send_batch(producer, 30, 100)
+        sleep(0.05)
+        later = producer.metrics()
+    found = later.since(earlier)
+    seconds = later.taken_at - earlier.taken_at
+    assert 0.05 <= seconds < 10
+    assert found["record-send-rate"] == found["record-send-rate", ("topic", "orders")] == pytest.approx(30 / seconds)
+    assert found["byte-rate"] == pytest.approx((later["byte-total"] - earlier["byte-total"]) / seconds)
+    assert found["request-rate", ("api", "Produce")] == pytest.approx(1 / seconds)
+    assert found["records-per-request-avg"] == 30
+    assert found["batch-size-avg"] == later["byte-total"] - earlier["byte-total"] < later["batch-size-avg"]
+    assert found["record-error-rate"] == 0
+    assert found["bufferpool-wait-ratio"] == 0
+    assert isnan(found["request-latency-avg", ("api", "Metadata")])
+    assert found["request-latency-avg"] == found["request-latency-avg", ("api", "Produce")] > 0
+    assert found["connection-count"] == 1
+    assert found.keys().isdisjoint({"record-send-total", "request-latency-max", "request-latency-rate"})
+
+
+def test_what_was_not_there_in_the_earlier_snapshot_began_at_nothing(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers) as producer:
+        earlier = producer.metrics()
+        producer.send("orders", b"v").result(timeout=10)
+        later = producer.metrics()
+    assert later.since(earlier)["record-send-rate", ("topic", "orders")] > 0
+    assert later.since(earlier)["batch-size-avg"] == later["batch-size-avg"]
+
+
+def test_the_ratio_of_waiting_and_rebalances_per_hour_have_the_names_of_java(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers, buffer_memory=40_000, batch_size=20_000) as producer:
+        producer.send("orders", b"v").result(timeout=10)
+        earlier = producer.metrics()
+        broker.faults.delay("Produce", 0.1, times=None)
+        for _ in range(6):
+            producer.send("orders", bytes(19_000))
+        assert 0.3 < producer.metrics().since(earlier)["bufferpool-wait-ratio"] < 1.1
+    with Consumer(broker.bootstrap_servers, group_id="g") as consumer:
+        before = consumer.metrics()
+        consumer.subscribe(["orders"])
+        while not consumer.assignment():
+            consumer.poll(timeout=1)
+        after = consumer.metrics()
+    hours = (after.taken_at - before.taken_at) / 3600
+    assert after.since(before)["rebalance-rate-per-hour"] == pytest.approx(after["rebalance-total"] / hours)
+
+
+def test_no_time_between_two_snapshots_gives_no_rate(broker: Broker) -> None:
+    with Admin(broker.bootstrap_servers) as admin:
+        found = admin.metrics()
+    assert isnan(found.since(found)["request-rate"])
+
+
+def test_snapshots_in_the_wrong_order_or_of_two_clients_are_refused(broker: Broker) -> None:
+    with Admin(broker.bootstrap_servers) as admin, Admin(broker.bootstrap_servers) as other:
+        first = admin.metrics()
+        sleep(0.01)
+        second = admin.metrics()
+        with pytest.raises(ConfigError, match="another client"):
+            second.since(other.metrics())
+        with pytest.raises(ConfigError, match="younger"):
+            first.since(second)
+
+
+def test_a_snapshot_goes_through_pickle_with_what_rates_need(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers) as producer:
+        earlier = pickle.loads(pickle.dumps(producer.metrics()))
+        producer.send("orders", b"v").result(timeout=10)
+        later = pickle.loads(pickle.dumps(producer.metrics()))
+    assert later.since(earlier)["batch-size-avg"] == later["batch-size-avg"]
 
 
 def test_a_consumer_counts_records_and_knows_its_lag(broker: Broker) -> None:
@@ -157,7 +266,5 @@ def test_the_table_has_every_metric_and_no_other(broker: Broker) -> None:
             pass
         found = {*produced, *consumer.metrics(), *share.metrics()}
     shapes = {key if isinstance(key, str) else (key[0], *(tag[0] for tag in key[1:])) for key in found}
-    listed = {row.name for row in metrics.TABLE if row.untagged} | {
-        (row.name, *row.tags) for row in metrics.TABLE if row.tags
-    }
+    listed = {row.name for row in TABLE if row.untagged} | {(row.name, *row.tags) for row in TABLE if row.tags}
     assert shapes == listed

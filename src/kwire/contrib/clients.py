@@ -9,14 +9,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from kwire.fronts.front import Front
-from kwire.fronts.metrics import TABLE, TOTAL, Key, Metric, Metrics
+from kwire.fronts.metrics import Metrics
+from kwire.fronts.metrics_table import ROWS, TOTAL, Key, Metric
 
 __all__ = ["TOTAL", "AnyClient", "Exported", "exported", "table_row_of"]
 
 AnyClient: TypeAlias = Front[Any]
 """A Producer, Consumer, ShareConsumer or Admin, for threads or asyncio."""
-
-_ROWS = {row.name: row for row in TABLE}
 
 
 class Exported(NamedTuple):
@@ -31,7 +30,7 @@ class Exported(NamedTuple):
 
 def table_row_of(name: str) -> Metric:
     """What the table says of it."""
-    return _ROWS[name]
+    return ROWS[name]
 
 
 def exported(metrics: Metrics) -> Iterable[Exported]:
@@ -39,7 +38,7 @@ def exported(metrics: Metrics) -> Iterable[Exported]:
     by_name: dict[str, list[tuple[tuple[str, ...], float]]] = {}
     for key, value in metrics.items():
         name, tags = _parts(key)
-        if len(tags) == len(_ROWS[name].tags):
+        if len(tags) == len(ROWS[name].tags):
             by_name.setdefault(name, []).append((tags, value))
     return [Exported(name, values) for name, values in by_name.items()]
 

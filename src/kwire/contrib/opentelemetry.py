@@ -22,7 +22,7 @@ from kwire.contrib.clients import TOTAL, AnyClient, exported, table_row_of
 from kwire.errors import BrokerError
 from kwire.fronts.consumer import ConsumerFront
 from kwire.fronts.interceptors import OutgoingRecord
-from kwire.fronts.metrics import TABLE
+from kwire.fronts.metrics_table import TABLE
 from kwire.fronts.producer import ProducerFront
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.44.0"

@@ -115,10 +115,10 @@ class ConsumerFront(Front[ConsumerSettings]):
         return None if self._group is None else self._group.membership
 
     @override
-    def _own_metrics(self) -> Metrics:
-        from kwire.fronts.metrics import of_consumer
+    def _add_metrics(self, found: Metrics) -> None:
+        from kwire.fronts.metrics import add_consumer
 
-        return of_consumer(self._core, self._fetcher, self._membership, self._door.now())
+        add_consumer(found, self._core, self._fetcher, self._membership)
 
     @override
     def _health_parts(self) -> Parts:

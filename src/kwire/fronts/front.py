@@ -75,15 +75,16 @@ class Front(Generic[SettingsType]):
     def metrics(self) -> Metrics:
         """What the client has counted so far, {name: value}, and {(name, (tag, value), ...): value} for what is counted
         for each topic, partition or API. Java's names; docs/metrics.md has the table. Waits for nothing, from any
-        thread, and after close(), too.
+        thread, and after close(), too. Rates: `metrics().since(earlier)`, of two snapshots.
         """
-        from kwire.fronts.metrics import Snapshot, of_core
+        from kwire.fronts.metrics import of_core
 
-        return Snapshot(of_core(self._core) | self._own_metrics())
+        found = of_core(self._core, self._door.now())
+        self._add_metrics(found)
+        return found
 
-    def _own_metrics(self) -> Metrics:
-        """For the kinds of clients: what they have beside what every client has."""
-        return {}
+    def _add_metrics(self, found: Metrics) -> None:
+        """For the kinds of clients: adds what they have beside what every client has."""
 
     def health(self) -> Health:
         """How the client is at this moment: brokers, group, partitions, lag, what is buffered, and the last error; its

@@ -99,10 +99,10 @@ class ProducerFront(Front[ProducerSettings]):
         return f"<Producer to {', '.join(map(str, self.settings.addresses))}, {state}>"
 
     @override
-    def _own_metrics(self) -> Metrics:
-        from kwire.fronts.metrics import of_producer
+    def _add_metrics(self, found: Metrics) -> None:
+        from kwire.fronts.metrics import add_producer
 
-        return of_producer(self._core, self._accumulator)
+        add_producer(found, self._core, self._accumulator, self._sender.throttling)
 
     @override
     def _health_parts(self) -> Parts:

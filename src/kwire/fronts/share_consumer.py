@@ -58,10 +58,10 @@ class ShareConsumerFront(Front[ShareConsumerSettings]):
         write_lines_of(self._polling.membership.log, self._core.after_step)
 
     @override
-    def _own_metrics(self) -> Metrics:
-        from kwire.fronts.metrics import of_share_consumer
+    def _add_metrics(self, found: Metrics) -> None:
+        from kwire.fronts.metrics import add_share_consumer
 
-        return of_share_consumer(self._core, self._polling, self._door.now())
+        add_share_consumer(found, self._core, self._polling)
 
     @override
     def _health_parts(self) -> Parts:

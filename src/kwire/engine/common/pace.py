@@ -36,6 +36,23 @@ class Pace:
         return max(now, self._spent_until - BURST * EVERY_S)
 
 
+class Throttling:
+    """The pauses that the responses to a client have asked for, in seconds."""
+
+    __slots__ = ("longest", "total")
+
+    def __init__(self) -> None:
+        self.total = 0.0
+        self.longest = 0.0
+
+    def count(self, throttle_time_ms: int) -> float:
+        """Counts one; returns it in seconds."""
+        seconds = throttle_s(throttle_time_ms)
+        self.total += seconds
+        self.longest = max(self.longest, seconds)
+        return seconds
+
+
 def throttle_s(throttle_time_ms: int) -> float:
     """The pause that a response asks for, in seconds: never negative, MAX_THROTTLE_S at most."""
     return min(max(throttle_time_ms / 1000, 0.0), MAX_THROTTLE_S)

@@ -40,7 +40,7 @@ from kwire._codec import Records, Timer, no_uuid, scan_records
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.offsets import READ_COMMITTED, isolation_code, too_old_for
 from kwire.engine.common.addresses import Address, TopicPartition
-from kwire.engine.common.pace import EVERY_S, throttle_s
+from kwire.engine.common.pace import EVERY_S, Throttling
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import is_retriable
@@ -118,6 +118,7 @@ class Fetcher(Recoverable):
         self.polled_at = 0.0
         self.consumed: dict[str, int] = {}
         self.fetched_bytes: dict[str, int] = {}
+        self.throttling = Throttling()
         self._sources: dict[int, Source] = {}
         self._fault: KafkaError | None = None
         self._turns = 0
@@ -473,7 +474,7 @@ class Fetcher(Recoverable):
 
     def _on_response(self, source: Source, response: protocol.FetchResponse, version: int, now: float) -> None:
         if response.throttle_time_ms > 0:
-            self._back_off(source, now + throttle_s(response.throttle_time_ms))
+            self._back_off(source, now + self.throttling.count(response.throttle_time_ms))
         if response.error_code in SESSION_CODES and source.session.is_open:
             self._slow_down(source, f"error {response.error_code}", now)
             self._return(source, ())

@@ -31,7 +31,7 @@ from kwire._codec import (
 )
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.common.addresses import Address
-from kwire.engine.common.pace import throttle_s
+from kwire.engine.common.pace import Throttling
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.retry import CONCURRENT_WAIT_S, MAY_BE_WRITTEN, afresh, is_retriable
 from kwire.engine.core import Core
@@ -90,6 +90,7 @@ class Sender(SenderBase, Recoverable):
         self._retries = settings.retries
         self._delivery_timeout = settings.delivery_timeout_ms / 1000
         self._closing: Closing | None = None
+        self.throttling = Throttling()
         self._timers: dict[str, Timer] = {}
         self._on_warning = on_warning
         self._warned: set[str] = set()
@@ -370,7 +371,7 @@ class Sender(SenderBase, Recoverable):
 
     @override
     def throttle_s(self, throttle_time_ms: int) -> float:
-        return throttle_s(throttle_time_ms)
+        return self.throttling.count(throttle_time_ms)
 
     # -- timers -----------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from kwire import errors, protocol
 from kwire._codec import RecordFault, Records, Timer, scan_records
 from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.common.addresses import Address, TopicPartition
-from kwire.engine.common.pace import EVERY_S, throttle_s
+from kwire.engine.common.pace import EVERY_S, Throttling
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import is_retriable
@@ -94,6 +94,7 @@ class ShareFetcher(Recoverable):
         self.membership: ShareMembership
         self.wanted = False
         self.lock_ms: int | None = None
+        self.throttling = Throttling()
         self._sessions: dict[int, ShareSessionHandler] = {}
         self._hasty: set[int] = set()
         self._by_node: dict[int, list[Key]] = {}
@@ -364,7 +365,7 @@ class ShareFetcher(Recoverable):
     ) -> bool:
         """Takes in the session and locks of a response; False if it has nothing else."""
         if response.throttle_time_ms > 0:
-            session.retry_at = now + throttle_s(response.throttle_time_ms)
+            session.retry_at = now + self.throttling.count(response.throttle_time_ms)
         if response.error_code:
             text = f"{what} of broker {session.node}"
             error = errors.broker.error_for(response.error_code, response.error_message or text)

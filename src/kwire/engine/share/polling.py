@@ -67,6 +67,7 @@ class SharePolling:
         self._patience = PollPatience(core.cluster, self._commit_timeout)
         self._coordinator = Coordinator(core, GROUP, settings.group_id)
         self._fetcher = ShareFetcher(core, settings)
+        self.throttling = self._fetcher.throttling
         self.membership = ShareMembership(core, settings, self._coordinator, self._fetcher.pump)
         self._fetcher.membership = self.membership
         self._handed: list[Portion] = []
