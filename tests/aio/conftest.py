@@ -75,5 +75,5 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 @pytest.fixture
 def broker() -> Iterator[Broker]:
-    with Broker(topics={"t": 1, "wide": 8}) as running:
+    with Broker(topics={"t": 1, "wide": 8}, client_telemetry=True) as running:
         yield running

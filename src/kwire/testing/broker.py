@@ -22,6 +22,7 @@ from kwire import records
 from kwire.engine.common.addresses import Address
 from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
 from kwire.protocol import proposal
+from kwire.schema.api_keys import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
 from kwire.testing.answers.handlers import HANDLERS
 from kwire.testing.clock import Clock
 from kwire.testing.cluster import ClusterState
@@ -43,6 +44,7 @@ from kwire.testing.settings.listeners import read_listeners
 from kwire.testing.settings.properties import BrokerProperties
 from kwire.testing.state.authorizer import Authorizer
 from kwire.testing.state.nodes import Endpoint, Nodes
+from kwire.testing.state.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _LARGEST_REQUEST = 104_857_600
 _MAX_NODES = 100
+_TELEMETRY = {GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY}
 _AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 # The names of the requests, and what the broker calls its release.
 _GENERATIONS: dict[str, tuple[Mapping[str, int], str]] = {
@@ -78,6 +81,9 @@ class Broker(NodeControls):
     PLAIN, those of the release, unless others are named; OAUTHBEARER takes unsecured tokens of anyone. With
     `max_reauth_ms` they have to log in again that often. `tls=True` encrypts, `tls="mutual"` asks for a client
     certificate, too; `certificates` are made afresh unless given. `client_settings` has what clients of kwire need.
+
+    With `client_telemetry` it takes metrics of clients (KIP-714): `telemetry.pushes` has them. What it asks for are
+    configs of ("client-metrics", name), as on Kafka.
 
     With `authorizer` clients may do what ACLs allow, which CreateAcls makes; `super_users` ("User:admin") everything.
 
@@ -124,6 +130,7 @@ class Broker(NodeControls):
         features: Mapping[str, int] | None = None,
         authorizer: bool = False,
         super_users: Iterable[str] = (),
+        client_telemetry: bool = False,
         allow_everyone_if_no_acl_found: bool = False,
         **properties: float | str,
     ) -> None:
@@ -135,7 +142,8 @@ class Broker(NodeControls):
         if generation is None:
             own, topic_defaults = split_topic_defaults(properties)
             chosen = BrokerProperties.parse(own)
-            known = Release.find(release, HANDLERS, unstable=chosen.unstable_api_versions_enable)
+            keys = [key for key in HANDLERS if client_telemetry or key not in _TELEMETRY]
+            known = Release.find(release, keys, unstable=chosen.unstable_api_versions_enable)
             self._security = make_security(
                 known,
                 [told for options in self._listener_options for told, _ in options.advertised],
@@ -276,6 +284,11 @@ class Broker(NodeControls):
     def release(self) -> str:
         """The release that it shows."""
         return self._release
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """The metrics that clients have pushed; see `client_telemetry`."""
+        return self._state().telemetry
 
     @property
     def client_settings(self) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from kwire.testing.state.partition import Partition, Topic, check_leader, check_
 from kwire.testing.state.quotas import Quotas
 from kwire.testing.state.replication import check_assignment, move_leader, node_came_back, node_died, place_replicas
 from kwire.testing.state.scram_users import ScramUsers
+from kwire.testing.state.telemetry import Telemetry
 from kwire.testing.state.timers import Timers
 from kwire.testing.state.tokens import Tokens
 from kwire.testing.state.transactions import Transactions
@@ -113,6 +114,7 @@ class ClusterState:
         self._topic_defaults_at_start = dict(topic_defaults or {})
         self._topic_defaults: dict[str, str] = {}
         self.configs = Configs(self)
+        self.telemetry = Telemetry(now, self.configs.of_client_metrics)
         self._fetch_sessions: dict[int, FetchSessions] = {}
 
     def create_topic(

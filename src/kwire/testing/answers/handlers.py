@@ -63,6 +63,8 @@ _FILES = (
     "b66_list_transactions",
     "b68_consumer_group_heartbeat",
     "b69_consumer_group_describe",
+    "b71_get_telemetry_subscriptions",
+    "b72_push_telemetry",
     "b74_list_config_resources",
     "b75_describe_topic_partitions",
     "b76_share_group_heartbeat",

@@ -112,6 +112,10 @@ class Configs:
         known = self._cluster.topic_configs if resource_type == TOPIC else _KINDS[resource_type]
         return known[key].default if key in known else ""
 
+    def of_client_metrics(self) -> dict[str, dict[str, str]]:
+        """What was set for each resource of client metrics."""
+        return {name: values for (kind, name), values in self.changed.items() if kind == CLIENT_METRICS}
+
     def is_list(self, name: str) -> bool:
         """Whether values may be appended and subtracted."""
         return name in _LISTS
