@@ -10,10 +10,13 @@ from types import TracebackType
 from kwire._door import ThreadDoor
 from kwire._typing import TYPE_CHECKING, Self, override
 from kwire.drivers.reactor import Reactor
-from kwire.fronts.front import Front, SettingsType
+from kwire.fronts.front import LAST_PUSH_S, Front, SettingsType
 
 if TYPE_CHECKING:
     from typing import ClassVar
+    from uuid import UUID
+
+    from kwire.engine.settings.options import Timeout
 else:
     from kwire._typing import ClassVar
 
@@ -30,13 +33,28 @@ class Client(Front[SettingsType]):
     @override
     def _open(self, settings: SettingsType, *, background: bool = False) -> None:
         super()._open(settings)
-        self._reactor = Reactor(self._core, background=background, seldom=self._reads_by_itself, name=self._kind)
+        self._reactor = Reactor(
+            self._core,
+            background=background or settings.enable_metrics_push,
+            seldom=self._reads_by_itself,
+            name=self._kind,
+        )
         self._door = ThreadDoor(self._reactor, self._kind, one_caller=self._one_caller)
         self._put_together()
+        self._start_telemetry()
+
+    def client_instance_id(self, timeout: Timeout = None) -> UUID:
+        """The id under which brokers know the metrics that this client pushes (KIP-714), as one of them has given it.
+
+        Raises ConfigError without `enable_metrics_push`, UnsupportedVersionError where brokers take no metrics, and
+        KafkaTimeoutError where none has answered within `timeout` seconds.
+        """
+        return self._door.run(self._instance_id(timeout), alone=False)
 
     def close(self) -> None:
         """Closes all connections. Calls that wait meanwhile raise ClientClosedError. Idempotent."""
-        self._door.close()
+        until = self._door.now() + LAST_PUSH_S
+        self._door.close(self._with_last_push(None, until), until)
 
     def __enter__(self) -> Self:
         return self

@@ -34,11 +34,13 @@ CONSUMER: dict[str, Call] = {
     "lag": lambda it: it.lag(),
     "unsubscribe": lambda it: it.unsubscribe(),
     "__anext__": lambda it: anext(aiter(it)),
+    "client_instance_id": lambda it: it.client_instance_id(),
     "close": lambda it: it.close(),
 }
 SHARE: dict[str, Call] = {
     "poll": lambda it: it.poll(1.0),
     "commit": lambda it: it.commit(),
+    "client_instance_id": lambda it: it.client_instance_id(),
     "close": lambda it: it.close(),
 }
 PRODUCER: dict[str, Call] = {
@@ -51,6 +53,7 @@ PRODUCER: dict[str, Call] = {
     "abort_transaction": lambda it: it.abort_transaction(),
     "prepare_transaction": lambda it: it.prepare_transaction(),
     "complete_transaction": lambda it: it.complete_transaction("0:0"),
+    "client_instance_id": lambda it: it.client_instance_id(),
     "close": lambda it: it.close(),
 }
 ADMIN: dict[str, Call] = {
@@ -116,6 +119,7 @@ ADMIN: dict[str, Call] = {
     "add_raft_voter": lambda it: it.add_raft_voter(1, UUID(int=1), [("CONTROLLER", "a", 1)]),
     "remove_raft_voter": lambda it: it.remove_raft_voter(1, UUID(int=1)),
     "unregister_broker": lambda it: it.unregister_broker(9),
+    "client_instance_id": lambda it: it.client_instance_id(),
     "close": lambda it: it.close(),
 }
 
@@ -186,7 +190,11 @@ def test_a_consumer(call: str, protocol: str, run: Run, broker: Broker) -> None:
         for turn in TURNS:
             group = f"g-{turn}"
             async with Consumer(
-                broker.bootstrap_servers, group_id=group, auto_offset_reset="earliest", group_protocol=protocol
+                broker.bootstrap_servers,
+                group_id=group,
+                auto_offset_reset="earliest",
+                group_protocol=protocol,
+                enable_metrics_push=True,
             ) as it:
                 it.subscribe(["t"])
                 broker.append("t", [b"first"])
@@ -214,7 +222,7 @@ def test_a_share_consumer(call: str, run: Run, broker: Broker) -> None:
         for turn in TURNS:
             group = f"s-{turn}"
             begin_at_first(broker, group)
-            async with ShareConsumer(broker.bootstrap_servers, group_id=group) as it:
+            async with ShareConsumer(broker.bootstrap_servers, group_id=group, enable_metrics_push=True) as it:
                 it.subscribe(["t"])
                 broker.append("t", [b"first"])
                 seen = await read_one(it)
@@ -238,7 +246,8 @@ def test_a_producer(call: str, run: Run, broker: Broker) -> None:
 
     async def main() -> None:
         for turn in TURNS:
-            async with Producer(broker.bootstrap_servers, transactional_id=f"tx-{turn}") as it:
+            options: Any = {"transactional_id": f"tx-{turn}", "enable_metrics_push": True}
+            async with Producer(broker.bootstrap_servers, **options) as it:
                 if call != "init_transactions":
                     await it.init_transactions()
                 if begins:
@@ -269,7 +278,7 @@ async def end_what_is_open(producer: Producer, call: str) -> None:
 def test_an_admin(call: str, run: Run, broker: Broker) -> None:
     async def main() -> None:
         for turn in TURNS:
-            async with Admin(broker.bootstrap_servers) as it:
+            async with Admin(broker.bootstrap_servers, enable_metrics_push=True) as it:
                 await cancelled(lambda it=it: ADMIN[call](it), turn)  # type: ignore[misc]
                 if call != "close":
                     assert "t" in await it.list_topics()

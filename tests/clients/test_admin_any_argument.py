@@ -245,7 +245,17 @@ def fault(admin: Admin, nowhere: Admin, call: Given) -> str:
 
 
 def test_every_call_is_tried() -> None:
-    inherited = {"close", "from_config", "health", "kind", "metrics", "one_caller", "reads_by_itself", "settings"}
+    inherited = {
+        "client_instance_id",
+        "close",
+        "from_config",
+        "health",
+        "kind",
+        "metrics",
+        "one_caller",
+        "reads_by_itself",
+        "settings",
+    }
     there = {name for name in dir(Admin) if not name.startswith("_")}
     assert {call.name for call in CALLS} == there - inherited - set(ADMIN)
 

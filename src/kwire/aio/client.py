@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from kwire._typing import Self, override
+from kwire._typing import TYPE_CHECKING, Self, override
 from kwire.aio.door import LoopDoor
 from kwire.drivers.loop import LoopDriver
-from kwire.fronts.front import Front, SettingsType
+from kwire.fronts.front import LAST_PUSH_S, Front, SettingsType
 from kwire.schema import k00_produce, k01_fetch, k03_metadata, k22_init_producer_id
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kwire.engine.settings.options import Timeout
 
 PRELOADED = (k00_produce, k01_fetch, k03_metadata, k22_init_producer_id)
 """What the first requests need: imported here, because later the event loop would stand still for milliseconds."""
@@ -31,10 +36,12 @@ class Client(Front[SettingsType]):
         self._driver = LoopDriver(self._core, name=self._kind)
         self._door = LoopDoor(self._driver, self._kind, one_caller=self._one_caller)
         self._put_together()
+        self._start_telemetry()
 
     async def close(self) -> None:
         """Closes all connections. Calls that wait meanwhile raise ClientClosedError. Idempotent."""
-        await self._door.close()
+        until = self._door.now() + LAST_PUSH_S
+        await self._door.close(self._with_last_push(None, until), until)
 
     async def __aenter__(self) -> Self:
         self._driver.check_loop()
@@ -44,3 +51,11 @@ class Client(Front[SettingsType]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def client_instance_id(self, timeout: Timeout = None) -> UUID:
+        """The id under which brokers know the metrics that this client pushes (KIP-714), as one of them has given it.
+
+        Raises ConfigError without `enable_metrics_push`, UnsupportedVersionError where brokers take no metrics, and
+        KafkaTimeoutError where none has answered within `timeout` seconds.
+        """
+        return await self._door.run(self._instance_id(timeout), alone=False)

@@ -43,9 +43,9 @@ For components (the producer's sender, the fetcher, admin calls)
                      be asked; on_error may be called at once (unknown node id, closed client)
         expect_response=False
                      acks=0: on_response(None, version, now) comes when the last byte was handed to the socket
-        purpose      Purpose.DATA, FETCH or COORDINATOR. A broker may hold back its answer to a Fetch or a JoinGroup,
-                     and with it all that come after it; so each purpose has a connection of its own to a broker, which
-                     is made when it is first needed
+        purpose      Purpose.DATA, FETCH, COORDINATOR or TELEMETRY. A broker may hold back its answer to a Fetch
+                     or a JoinGroup, and with it all that come after it; so each purpose has a connection of its own to
+                     a broker, which is made when it is first needed
         timeout      seconds that the broker may take once the request is written (default request_timeout_ms); when
                      they are over the connection is closed and all requests in flight on it fail with ConnectError
         versions     the range of versions that the component can do (default: all that kwire knows)
@@ -239,6 +239,10 @@ class Core(CoreBase):
         """A broker in words, with its address where that is known."""
         node = self._nodes.get(node_id)
         return f"broker {node_id}" if node is None else node.who
+
+    def node_at(self, address: Address) -> int | None:
+        """The id of the broker at that address; None if there is none."""
+        return next((node_id for node_id, node in self._nodes.items() if node.address == address), None)
 
     def update_brokers(self, addresses: dict[int, Address], *, complete: bool, now: float) -> None:
         """The brokers of the cluster by id; when `complete`, those not named are gone."""

@@ -395,7 +395,8 @@ class ConsumerFront(Front[ConsumerSettings]):
 
     def _farewell(self, until: float) -> Wait[None] | None:
         """What comes before the end: leaving the group in order, if there is one."""
-        return None if self._rebalances is None else self._rebalances.close(until)
+        leaving = None if self._rebalances is None else self._rebalances.close(until)
+        return self._with_last_push(leaving, until)
 
     def _leave_at_once(self) -> None:
         if self._rebalances is not None:

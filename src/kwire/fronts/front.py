@@ -17,19 +17,25 @@ from kwire.engine.common.secret import hiding_arguments
 from kwire.engine.core import Core
 from kwire.engine.settings.clients import ClientSettings
 from kwire.engine.settings.config import from_config, keywords
-from kwire.errors import ClientClosedError
+from kwire.errors import ClientClosedError, ConfigError
 from kwire.fronts.door import ClientDoor
 
 if TYPE_CHECKING:
     from typing import ClassVar
+    from uuid import UUID
 
+    from kwire.engine.common.waits import Wait
     from kwire.engine.settings.options import Timeout
+    from kwire.engine.telemetry.telemetry import Telemetry
     from kwire.fronts.health import Health, Parts
     from kwire.fronts.metrics import Metrics
 else:
     from kwire._typing import ClassVar
 
 SettingsType = TypeVar("SettingsType", bound=ClientSettings)
+
+LAST_PUSH_S = 1.0
+"""Seconds that a client which closes gives its last push of metrics."""
 
 _log = LateLogger("kwire.clients")
 
@@ -71,6 +77,29 @@ class Front(Generic[SettingsType]):
 
     def _put_together(self) -> None:
         """For the kinds of clients: makes what there is besides core and door, when these are there."""
+
+    def _start_telemetry(self) -> None:
+        """The client is put together: from its first step on it pushes its metrics, where that is wanted."""
+        self._telemetry: Telemetry | None = None
+        if self.settings.enable_metrics_push:
+            from kwire.fronts.telemetry import telemetry_of
+
+            self._telemetry = telemetry_of(self)
+
+    def _instance_id(self, timeout: Timeout) -> Wait[UUID]:
+        if self._telemetry is None:
+            raise ConfigError("client_instance_id() needs telemetry: make the client with enable_metrics_push=True")
+        from kwire.engine.telemetry.waits import client_instance_id
+
+        return client_instance_id(self._door, self._telemetry, self._patience(timeout))
+
+    def _with_last_push(self, farewell: Wait[None] | None, until: float) -> Wait[None] | None:
+        """What the client does before it closes, and a last push of its metrics."""
+        if self._telemetry is None or self._closed or not self._telemetry.has_last_push:
+            return farewell
+        from kwire.engine.telemetry.waits import last_push
+
+        return last_push(self._door, self._telemetry, farewell, until, LAST_PUSH_S)
 
     def metrics(self) -> Metrics:
         """What the client has counted so far, {name: value}, and {(name, (tag, value), ...): value} for what is counted

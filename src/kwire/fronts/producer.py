@@ -130,7 +130,7 @@ class ProducerFront(Front[ProducerSettings]):
         if self._door.closed:
             return None
         self._door.check_may_block()
-        return waits.close(self._door, self._sender, until)
+        return self._with_last_push(waits.close(self._door, self._sender, until), until)
 
     def _undelivered(self) -> int:
         """How many records are on their way."""

@@ -137,7 +137,9 @@ class ShareConsumerFront(Front[ShareConsumerSettings]):
         return self._door.now() + (CLOSING_S if given is None else given)
 
     def _farewell(self, until: float) -> Wait[None] | None:
-        return waits.close(self._door, self._polling, until) if self._door.driver.has_resources else None
+        if not self._door.driver.has_resources:
+            return None
+        return self._with_last_push(waits.close(self._door, self._polling, until), until)
 
 
 def _run_later(after_step: deque[Callable[[], object]], function: Callable[..., object], *given: Any) -> None:

@@ -58,7 +58,7 @@ def _full_name(owner: type) -> str:
 def test_there_are_owners_in_every_room_that_asks() -> None:
     rooms = {owner.__module__.split(".")[2] for owner in OWNERS}
     assert rooms == {
-        "calls", "connections", "consumer", "groups", "metadata", "producer", "share", "transactions"
+        "calls", "connections", "consumer", "groups", "metadata", "producer", "share", "telemetry", "transactions"
     }  # fmt: skip
 
 

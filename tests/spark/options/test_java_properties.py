@@ -82,7 +82,7 @@ def test_a_partitioner_that_kwire_has_not_is_refused_under_its_name() -> None:
 def test_a_read_takes_what_serves_all_java_clients(caplog: pytest.LogCaptureFixture) -> None:
     shared = {**OF_ALL, **OF_CONSUMERS, **OF_PRODUCERS, "request.timeout.ms": "7000"}
     left, warning = checked(shared, ConsumerSettings, caplog)
-    assert left == {"bootstrap.servers": "broker:9092", "request.timeout.ms": "7000"}
+    assert left == {"bootstrap.servers": "broker:9092", "request.timeout.ms": "7000", "enable.metrics.push": "true"}
     assert "kafka.session.timeout.ms" in warning
     assert "(a read joins no consumer group)" in warning
     assert "kafka.acks" in warning
@@ -93,7 +93,7 @@ def test_a_read_takes_what_serves_all_java_clients(caplog: pytest.LogCaptureFixt
 def test_a_write_takes_what_serves_all_java_clients(caplog: pytest.LogCaptureFixture) -> None:
     shared = {**OF_ALL, **OF_CONSUMERS, **OF_READS, "acks": "all"}
     left, warning = checked(shared, ProducerSettings, caplog)
-    assert left == {"bootstrap.servers": "broker:9092", "acks": "all"}
+    assert left == {"bootstrap.servers": "broker:9092", "acks": "all", "enable.metrics.push": "true"}
     assert "(a property of consumers)" in warning
 
 

@@ -32,6 +32,9 @@ class Purpose:
     COORDINATOR = 2
     """Requests of a group to its coordinator, which holds back JoinGroup and SyncGroup."""
 
+    TELEMETRY = 3
+    """The metrics of the client, whose answers nothing may wait for."""
+
 
 Message = Any
 MessageOrBuilder = Message | Callable[[int], Message]

@@ -101,3 +101,8 @@ class ConnectionSettings(Settings):
         minimum=0,
         maximum=_INT_MAX,
     )
+    enable_metrics_push: bool = setting(
+        bool,
+        False,
+        "Push metrics to brokers that have subscribed to them (KIP-714); on in Java's clients, and here if asked for.",
+    )

@@ -178,7 +178,6 @@ _TABLE = {
             "coordinator.query.interval.ms",
             "debug",
             "enable.incremental.fetch.sessions",
-            "enable.metrics.push",
             "enable.random.seed",
             "enable.sparse.connections",
             "exclude.internal.topics",
