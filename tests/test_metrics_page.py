@@ -11,7 +11,7 @@ PAGE = "docs/metrics.md"
 
 
 def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
-    with testing.Broker() as broker:
+    with testing.Broker(client_telemetry=True) as broker:
         run(snippet(PAGE, "metrics = producer.metrics()"), servers=broker.bootstrap_servers)
         first, second = capsys.readouterr().out.splitlines()
         assert first == "1 1"
@@ -33,6 +33,10 @@ def test_the_programs_do_what_the_page_says(capsys: pytest.CaptureFixture[str]) 
 
         run(snippet(PAGE, "instrumentation.process"), servers=broker.bootstrap_servers)
         assert capsys.readouterr().out == "True\n"
+
+        run(snippet(PAGE, "enable_metrics_push=True"), servers=broker.bootstrap_servers)
+        assert capsys.readouterr().out.startswith("the metrics of this process are under ")
+        run(snippet(PAGE, "client-metrics"), servers=broker.bootstrap_servers)
 
         page = run(snippet(PAGE, "generate_latest"), servers=broker.bootstrap_servers)["page"]
         assert 'kwire_producer_record_send_total{client_id="billing",topic="orders"} 1.0' in page
