@@ -45,6 +45,7 @@ class Cluster:
         self._node_count = nodes
         self._overrides = dict(overrides or {})
         self._jvm_flags: list[str] = []
+        self._classes: list[str] = []
         self._format_arguments: list[str] = []
         self._folder: Path | None = None
         self._jars = Path()
@@ -165,7 +166,8 @@ class Cluster:
             "-Dzookeeper.jmx.log4j.disable=true",
             "-Dzookeeper.admin.enableServer=false",
         ]
-        return [find_java(), *JVM_FLAGS, *logging, *self._jvm_flags, "-cp", f"{self._jars}/*", main, *arguments]
+        classes = ":".join([*self._classes, f"{self._jars}/*"])
+        return [find_java(), *JVM_FLAGS, *logging, *self._jvm_flags, "-cp", classes, main, *arguments]
 
     def _launch_zookeeper(self, port: int) -> None:
         config = self.folder / "zoo.cfg"

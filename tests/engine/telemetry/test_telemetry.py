@@ -149,6 +149,17 @@ def test_a_broker_that_wants_nothing_is_asked_again_after_its_interval() -> None
     assert client.telemetry.client_instance_id == ID
 
 
+@pytest.mark.parametrize(
+    ("requested", "pushed"),
+    [(["*"], 2), ([""], 2), (["org.apache.kafka."], 1), (["other", "nothing"], 1), (["nothing"], 0), (["*", "x"], 2)],
+)
+def test_metrics_are_chosen_by_the_beginnings_of_their_names(requested: list[str], pushed: int) -> None:
+    client = Client()
+    client.broker.says = {"requested_metrics": requested}
+    client.run(12.0)
+    assert len(client.values(NAME) + client.values("other")) == pushed
+
+
 def test_a_broker_that_gives_no_id_gets_nothing() -> None:
     client = Client()
     client.broker.says = {"client_instance_id": UUID(int=0)}

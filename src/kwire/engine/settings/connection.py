@@ -104,5 +104,5 @@ class ConnectionSettings(Settings):
     enable_metrics_push: bool = setting(
         bool,
         False,
-        "Push metrics to brokers that have subscribed to them (KIP-714); on in Java's clients, and here if asked for.",
+        "Push metrics to brokers that have subscribed to them (KIP-714). Java's default is true, of an Admin false.",
     )

@@ -84,7 +84,7 @@ class ClientOptions(TypedDict, total=False):
     default_api_timeout_ms: int
     """How long a blocking call without a timeout may take, and how long poll() waits for a first broker."""
     enable_metrics_push: bool
-    """Push metrics to brokers that have subscribed to them (KIP-714); on in Java's clients, and here if asked for."""
+    """Push metrics to brokers that have subscribed to them (KIP-714). Java's default is true, of an Admin false."""
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
     """How connections are secured: SSL encrypts (TLS), SASL logs in."""
     ssl_context: SSLContext | None

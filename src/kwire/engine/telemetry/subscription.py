@@ -21,6 +21,9 @@ MIN_INTERVAL_S = 0.1
 MAX_INTERVAL_S = 3600.0
 """What Kafka takes as interval.ms of a subscription."""
 
+_ALL = "*"
+"""What Kafka says for all metrics; KIP-714 says that it is the empty string."""
+
 MAX_BYTES = 1 << 20
 """A message is not larger, whatever the broker would take: it is made while the client's own work waits."""
 
@@ -44,7 +47,7 @@ class Subscription(NamedTuple):
             client_instance_id=None if known == NO_UUID else known,
             subscription_id=response.subscription_id,
             interval=min(max(given, MIN_INTERVAL_S), MAX_INTERVAL_S) if given > 0 else DEFAULT_INTERVAL_S,
-            prefixes=tuple(response.requested_metrics),
+            prefixes=tuple("" if each == _ALL else each for each in response.requested_metrics),
             codec=next((codec for codec in response.accepted_compression_types if 0 <= codec < len(CODECS)), 0),
             delta=response.delta_temporality,
             max_bytes=min(response.telemetry_max_bytes, MAX_BYTES) if response.telemetry_max_bytes > 0 else MAX_BYTES,

@@ -19,7 +19,7 @@ ACCEPTED = (4, 3, 1, 2)
 
 DEFAULT_INTERVAL_MS = 300_000
 
-_ALL = ""
+_ALL = "*"
 
 
 class TelemetryPush(NamedTuple):
@@ -70,7 +70,7 @@ class Telemetry:
         wanted = [each for each in self._configs().values() if _matches(each.get("match", ""), labels)]
         names = {name.strip() for each in wanted for name in each.get("metrics", "").split(",") if name.strip()}
         intervals = [int(each.get("interval.ms", DEFAULT_INTERVAL_MS)) for each in wanted]
-        metrics = (_ALL,) if "*" in names else tuple(sorted(names))
+        metrics = (_ALL,) if _ALL in names else tuple(sorted(names))
         return Subscription(metrics, min(intervals, default=DEFAULT_INTERVAL_MS))
 
     def ask(self, given: UUID, wanted: Subscription) -> UUID:
