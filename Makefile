@@ -65,6 +65,11 @@ $(VENV)/.kerberos-tried: $(VENV)/.tests-ready
 		echo "kwire: Python's gssapi could not be built ($(VENV)/kerberos.log); tests of Kerberos are skipped"
 	@touch $@
 
+# Tests of the dashboard and the alerts are skipped where it could not be installed.
+.PHONY: prometheus
+prometheus:
+	@scripts/ensure prometheus
+
 .PHONY: demo
 demo: extension java  ## a million records from a producer to a PySpark job (BROKER=embedded or BROKER=kafka)
 	@if [ $(BROKER) = kafka ]; then scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE) 4.4.0; fi
@@ -76,7 +81,7 @@ test: build java kerberos  ## the tests of every push, with one real Kafka and o
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 .PHONY: test-all
-test-all: build java kerberos  ## all tests: five releases, peers, Apache's classes, kills, more random cases
+test-all: build java kerberos prometheus  ## all tests: five releases, peers, Apache's classes, kills, more random cases
 	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE)
 	@KWIRE_THOROUGH=1 $(PY) -m pytest --nightly -m "not kafka_all" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 

@@ -24,6 +24,7 @@ WRITERS = (
     "shell_page",
     "metrics_page",
     "migration_pages",
+    "grafana_dashboard",
     "files_page",
 )
 """In this order, since code that a later one imports may need what an earlier one writes."""
