@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kwire import protocol
+from kwire.testing import Broker
 from tests.brokers.cluster import Cluster
 
 _TIMEOUT_S = 10.0
@@ -43,7 +44,7 @@ class Wire:
 
 
 @contextmanager
-def wire_to(cluster: Cluster) -> Iterator[Wire]:
+def wire_to(cluster: Cluster | Broker) -> Iterator[Wire]:
     """A connection to the first node."""
     host, _, port = cluster.bootstrap_servers.partition(",")[0].partition(":")
     with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S) as connection:

@@ -13,8 +13,10 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, M
 from kwire import Admin, Consumer, Producer, ShareConsumer, aio, errors
 from kwire.compression import CODECS
 from kwire.engine.telemetry.subscription import Subscription
+from kwire.testing import Broker
 from tests.brokers.cluster import Cluster
 from tests.brokers.telemetry.cluster import Push, TelemetryCluster
+from tests.brokers.telemetry.script import INTERVAL_MS, codes
 from tests.timing import PATIENT
 
 pytestmark = pytest.mark.kafka
@@ -168,6 +170,17 @@ def test_names_are_those_that_javas_clients_push(cluster: TelemetryCluster) -> N
         not_java = {name.removeprefix(prefix) for name in ours - java}
         assert {name for name in not_java if not name.startswith("api.")} == own
         assert len(ours & java) > 10
+
+
+def test_the_embedded_broker_answers_as_kafka_does(cluster: TelemetryCluster) -> None:
+    with Broker(client_telemetry=True) as broker:
+        for each in (cluster, broker):
+            with Admin(each.bootstrap_servers) as admin:
+                admin.alter_configs({("client-metrics", "all"): {"metrics": "*", "interval.ms": str(INTERVAL_MS)}})
+        time.sleep(1)  # until Kafka has applied it
+        assert codes(broker) == codes(cluster)
+    with Admin(cluster.bootstrap_servers) as admin:
+        admin.alter_configs({("client-metrics", "all"): {"metrics": "*", "interval.ms": "200"}})
 
 
 def test_a_share_consumer_pushes(cluster: TelemetryCluster) -> None:

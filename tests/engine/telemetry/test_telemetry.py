@@ -193,6 +193,14 @@ def test_a_subscription_that_is_another_one_is_asked_for_at_once_but_not_for_eve
     assert len(liar.broker.asked) < 8
 
 
+def test_a_push_after_another_subscription_is_no_earlier_than_an_interval_after_the_last() -> None:
+    client = Client()
+    client.world.core.rng = lambda: 0.0
+    client.broker.codes = [errors.broker.UNKNOWN_SUBSCRIPTION_ID.code]
+    client.run(20.0)
+    assert client.push_times == pytest.approx([5, 15], abs=0.1)
+
+
 def test_a_message_that_is_too_large_is_followed_by_smaller_ones() -> None:
     client = Client()
     client.broker.says = {"telemetry_max_bytes": 250}

@@ -28,6 +28,7 @@ Totals are cumulative, or what they have grown by since the last push that a bro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
 from uuid import UUID
 
 from kwire import protocol
@@ -126,6 +127,7 @@ class Telemetry(Lifecycle, Recoverable):
         self._on_the_way: Totals = {}
         self._pushed_at = 0.0
         self._looked_at = 0.0
+        self._sent_at = -inf
         self._broker: Address | None = None
         self._request: Request | None = None
         self._timer: Timer | None = core.call_at(0.0, self.begin)
@@ -199,7 +201,8 @@ class Telemetry(Lifecycle, Recoverable):
             self._go_on(now, found.interval, response.throttle_time_ms)
             return
         self.move(SUBSCRIBED)
-        self._wait(now, found.interval * (0.5 + self._core.rng()), response.throttle_time_ms)
+        spread = found.interval * (0.5 + self._core.rng())
+        self._wait(now, max(spread, self._sent_at + found.interval - now), response.throttle_time_ms)
 
     # -- the push ---------------------------------------------------------------------------------------------------
 
@@ -210,6 +213,7 @@ class Telemetry(Lifecycle, Recoverable):
 
     def _push(self, now: float, *, terminating: bool) -> None:
         wanted = self._subscription
+        self._sent_at = now
         assert wanted is not None
         assert self.client_instance_id is not None
         collected, self._looked_at = self._collect(), self._core.wall_clock()

@@ -2,8 +2,8 @@
 
 Behaviour
     A client without an id gets one. What it is asked for is what the resources of client metrics that match it say
-    together: their metrics, and the shortest interval. One that asks again before that is over is
-    THROTTLING_QUOTA_EXCEEDED, unless its last push was refused because the subscription had changed.
+    together: their metrics, and the shortest interval. One that asks before that is over, since it asked or pushed, is
+    THROTTLING_QUOTA_EXCEEDED, unless its last push was refused because of its subscription or codec.
 
 Version notes
     v0   the only one; a broker lists the key where it hands metrics on: here with client_telemetry=True
@@ -29,7 +29,7 @@ def answer(context: Context) -> GetTelemetrySubscriptionsResponse:
         return refuse(context, error.code)
     return GetTelemetrySubscriptionsResponse(
         client_instance_id=known,
-        subscription_id=wanted.id,
+        subscription_id=wanted.id_for(known),
         accepted_compression_types=ACCEPTED,
         push_interval_ms=wanted.interval_ms,
         telemetry_max_bytes=telemetry.max_bytes,

@@ -2,9 +2,10 @@
 
 Behaviour
     What is pushed is kept for tests (`Broker.telemetry`). Refused are: no client instance id, or a push after the last
-    one (INVALID_REQUEST); one before the interval is over, unless it is the last (THROTTLING_QUOTA_EXCEEDED); another
-    subscription id than that of the client by now (UNKNOWN_SUBSCRIPTION_ID); another codec
-    (UNSUPPORTED_COMPRESSION_TYPE); too many bytes (TELEMETRY_TOO_LARGE); what cannot be decompressed (INVALID_RECORD).
+    one (INVALID_REQUEST); one before the interval is over, unless the client has asked since, or it is the last
+    (THROTTLING_QUOTA_EXCEEDED); another subscription id than that of the client by now (UNKNOWN_SUBSCRIPTION_ID);
+    another codec (UNSUPPORTED_COMPRESSION_TYPE); too many bytes (TELEMETRY_TOO_LARGE); what cannot be decompressed
+    (INVALID_RECORD).
 
 Version notes
     v0   the only one; a broker lists the key where it hands metrics on: here with client_telemetry=True

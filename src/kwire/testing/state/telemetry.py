@@ -33,15 +33,14 @@ class TelemetryPush(NamedTuple):
 
 
 class Subscription(NamedTuple):
-    """What one client is asked for. Its id is another one when it changes."""
+    """What one client is asked for."""
 
     metrics: tuple[str, ...]
     interval_ms: int
 
-    @property
-    def id(self) -> int:
-        """A checksum, as Kafka's is."""
-        crc = crc32c(repr(self).encode())
+    def id_for(self, client_instance_id: UUID) -> int:
+        """A checksum of it and the client, so that it is another one when either is."""
+        crc = crc32c(repr((self, client_instance_id)).encode())
         return crc - (1 << 32) if crc >= 1 << 31 else crc
 
 
@@ -50,7 +49,7 @@ class _Instance:
     asked_at: float = -1.0
     pushed_at: float = -1.0
     is_terminated: bool = False
-    may_ask: bool = True
+    may_ask: bool = False
 
 
 class Telemetry:
@@ -77,10 +76,12 @@ class Telemetry:
         """The id of a client that asks; raises BrokerError."""
         known = uuid4() if given == NO_UUID else given
         instance = self._instances.setdefault(known, _Instance())
-        early = instance.asked_at >= 0 and self._now() - instance.asked_at < wanted.interval_ms / 1000
-        if early and not instance.may_ask:
+        last = max(instance.asked_at, instance.pushed_at)
+        if last < 0 or self._now() - last >= wanted.interval_ms / 1000:
+            instance.asked_at = self._now()
+        elif not instance.may_ask:
             raise codes.THROTTLING_QUOTA_EXCEEDED(f"client {known} asks too early")
-        instance.asked_at, instance.may_ask = self._now(), False
+        instance.may_ask = False
         return known
 
     def push(self, wanted: Subscription, subscription_id: int, codec: int, push: TelemetryPush) -> None:
@@ -105,12 +106,12 @@ class Telemetry:
         self, instance: _Instance, wanted: Subscription, subscription_id: int, codec: int, push: TelemetryPush
     ) -> None:
         asked_since = instance.asked_at > instance.pushed_at
-        early = not asked_since and self._now() - instance.pushed_at < wanted.interval_ms / 1000
-        if early and not push.terminating:
+        if asked_since or self._now() - instance.pushed_at >= wanted.interval_ms / 1000:
+            instance.pushed_at = self._now()
+        elif not push.terminating:
             raise codes.THROTTLING_QUOTA_EXCEEDED("too early")
-        instance.pushed_at = self._now()
-        if subscription_id != wanted.id:
-            raise codes.UNKNOWN_SUBSCRIPTION_ID(f"{subscription_id} is not {wanted.id}")
+        if subscription_id != wanted.id_for(push.client_instance_id):
+            raise codes.UNKNOWN_SUBSCRIPTION_ID(f"{subscription_id} is of another subscription, or client")
         if codec and codec not in ACCEPTED:
             raise codes.UNSUPPORTED_COMPRESSION_TYPE(f"codec {codec}")
         if len(push.metrics) > self.max_bytes:
