@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from weakref import ref
 
-from kwire._typing import TYPE_CHECKING, Any
+from kwire._typing import TYPE_CHECKING, Any, cast
 from kwire.engine.telemetry.otlp import Sample
 from kwire.engine.telemetry.telemetry import Collected, Telemetry
 from kwire.fronts.metrics_table import ROWS, TOTAL
 
 if TYPE_CHECKING:
+    from kwire.engine.telemetry.otlp import Tags
     from kwire.fronts.front import Front
     from kwire.fronts.metrics import Metrics
     from kwire.fronts.metrics_table import Key
@@ -45,6 +46,7 @@ class Collector:
         self._client = ref(client)
         self._group = _GROUPS.get(client._kind, client._kind)
         self._last = client.metrics()
+        self._names: dict[tuple[str, str], str] = {}
         settings = client.settings
         self._resource = {name: str(value) for name in _RESOURCE if (value := getattr(settings, name, None))}
 
@@ -64,9 +66,15 @@ class Collector:
                 row = ROWS.get(name)  # a rate is not in the table
                 yield Sample(self._full_name(name, tags), tags, value, row is not None and row.kind == TOTAL)
 
-    def _full_name(self, name: str, tags: tuple[tuple[str, str], ...]) -> str:
-        parts = [PREFIX, self._group]
+    def _full_name(self, name: str, tags: Tags) -> str:
         by = tags[0][0] if tags else ""
+        found = self._names.get((name, by))
+        if found is None:
+            found = self._names[name, by] = self._made_name(name, by)
+        return found
+
+    def _made_name(self, name: str, by: str) -> str:
+        parts = [PREFIX, self._group]
         if by == "api":
             parts.append("api")
         elif self._group == "producer":
@@ -78,11 +86,10 @@ class Collector:
         return ".".join((*parts, name.replace("-", ".")))
 
 
-def _parts(key: Key) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _parts(key: Key) -> tuple[str, Tags]:
     if isinstance(key, str):
         return key, ()
-    name, *tags = key
-    return str(name), tuple((str(tag[0]), str(tag[1])) for tag in tags)
+    return str(key[0]), cast("Tags", key[1:])
 
 
 def telemetry_of(client: Front[Any]) -> Telemetry:

@@ -18,6 +18,7 @@ bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from struct import Struct
 
 from kwire._typing import NamedTuple
@@ -56,9 +57,11 @@ def encode(
     """The message, of `max_bytes` at most: what has no tags comes first, and what does not fit is left out."""
     head = b"".join(_part(1, _key_value(*each)) for each in resource.items())
     room = max_bytes - len(head) - 4 * _MAX_OVERHEAD
+    of_gauge = _fixed64(_tag(3, _FIXED64), _ns(times.now))
+    of_total = _fixed64(_tag(2, _FIXED64), _ns(times.start)) + of_gauge
     metrics: dict[tuple[str, bool], list[bytes]] = {}
     for sample in sorted(samples, key=lambda sample: bool(sample.tags)):
-        point = _part(1, _point(sample, times))
+        point = _part(1, (of_total if sample.total else of_gauge) + _value(sample))
         found = metrics.get((sample.name, sample.total))
         room -= len(point) if found is not None else len(point) + _size_of_metric(sample.name)
         if room < 0:
@@ -68,6 +71,11 @@ def encode(
         found.append(point)
     body = b"".join(_part(2, _metric(name, total, points, delta)) for (name, total), points in metrics.items())
     return _part(1, _part(1, head) + _part(2, body))
+
+
+def _ns(seconds: float) -> int:
+    """In whole microseconds: a float has no more of the time since 1970."""
+    return round(seconds * 1e6) * 1000
 
 
 def _size_of_metric(name: str) -> int:
@@ -81,11 +89,14 @@ def _metric(name: str, total: bool, points: list[bytes], delta: bool) -> bytes:
     return _part(1, name.encode()) + _part(_SUM_FIELD if total else _GAUGE_FIELD, data)
 
 
-def _point(sample: Sample, times: Times) -> bytes:
-    start = _fixed64(_tag(2, _FIXED64), int(times.start * 1e9)) if sample.total else b""
-    taken = _fixed64(_tag(3, _FIXED64), int(times.now * 1e9))
-    attributes = b"".join(_part(7, _key_value(*tag)) for tag in sample.tags)
-    return start + taken + _double(_tag(4, _FIXED64), sample.value) + attributes
+def _value(sample: Sample) -> bytes:
+    return _double(_tag(4, _FIXED64), sample.value) + b"".join([_attribute(*tag) for tag in sample.tags])
+
+
+@lru_cache(2048)
+def _attribute(key: str, value: str) -> bytes:
+    """Cached, because many points have the same."""
+    return _part(7, _key_value(key, value))
 
 
 def _key_value(key: str, value: str) -> bytes:
@@ -93,6 +104,11 @@ def _key_value(key: str, value: str) -> bytes:
 
 
 def _part(field: int, data: bytes) -> bytes:
+    size = len(data)
+    return bytes((_tag(field, _LENGTH), size)) + data if size < 0x80 else _long_part(field, data)
+
+
+def _long_part(field: int, data: bytes) -> bytes:
     return bytes((_tag(field, _LENGTH),)) + _varint(len(data)) + data
 
 
