@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -19,6 +20,7 @@ from kwire.engine.telemetry.telemetry import ENDED, ENDING, PUSHING, RETRY_S, SU
 from kwire.errors import ConnectError
 from kwire.schema.api_keys import GET_TELEMETRY_SUBSCRIPTIONS, METADATA, PUSH_TELEMETRY
 from tests.engine.moves import MadeMoves
+from tests.engine.test_lies import Lie, lies_in
 from tests.engine.world import Broker, World
 
 HERE = Address("broker", 9092)
@@ -263,6 +265,35 @@ def test_a_first_question_that_finds_no_broker_is_asked_again() -> None:
     client.run(RETRY_S + 15.0)
     assert client.ask_times == pytest.approx([RETRY_S], abs=1)
     assert client.broker.pushes
+
+
+@pytest.mark.parametrize("key", [GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY])
+def test_whatever_an_answer_says_the_client_keeps_its_pace_and_its_work(key: int) -> None:
+    for lie in itertools.chain.from_iterable(lies_in(protocol.APIS[key].response)):
+        client = Client()
+        told = client.broker.handlers[key]
+
+        def lying(message: Any, version: int, now: float, told: Any = told, lie: Lie = lie) -> Any:
+            response = told(message, version, now)
+            lie(response)
+            return response
+
+        client.broker.handlers[key] = lying
+        client.run(30.0)
+        assert len(client.broker.asked) + len(client.broker.pushes) <= 30 / MIN_INTERVAL_S + 2, lie.words
+        asked = client.world.ask(ANY, METADATA, protocol.MetadataRequest(topics=[]))
+        client.run(lambda asked=asked: asked.ended)  # type: ignore[misc]
+        assert asked.response is not None, lie.words
+
+
+@pytest.mark.parametrize("key", [GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY])
+def test_whatever_error_comes_for_ever_the_client_keeps_its_pace(key: int) -> None:
+    for code in range(-1, 140):
+        client = Client()
+        client.broker.says = {"error_code": code} if key == GET_TELEMETRY_SUBSCRIPTIONS else {}
+        client.broker.codes = [code] * 100
+        client.run(100.0)
+        assert len(client.broker.asked) + len(client.broker.pushes) <= 22, code
 
 
 # -- the client's own work ---------------------------------------------------------------------------------------------
