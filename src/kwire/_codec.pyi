@@ -833,11 +833,16 @@ class Accumulator:
     def without_headers(self, batch: Batch, error: Exception) -> None: ...
     def without_timestamps(self, batch: Batch, error: Exception) -> None: ...
 
-# sent_rows.pxi
+# stretch.pxi
 @final
 class Int32s:
     def __new__(cls, source: _BytesLike, rows: int) -> Self: ...
 
+@final
+class Stretch:
+    def __new__(cls, accumulator: Accumulator, results: list[BatchResult]) -> Self: ...
+
+# sent_rows.pxi
 @final
 class SentRows:
     def __new__(cls, accumulator: Accumulator) -> Self: ...

@@ -19,7 +19,7 @@ from libc.stdint cimport (  # no-cython-lint
     uint8_t, uint16_t, uint32_t, uint64_t,  # no-cython-lint
 )
 from libc.stddef cimport ptrdiff_t  # no-cython-lint
-from libc.stdlib cimport free, malloc, realloc  # no-cython-lint
+from libc.stdlib cimport calloc, free, malloc, realloc  # no-cython-lint
 from libc.string cimport memcmp, memcpy, memmove, memset  # no-cython-lint
 
 from kwire import errors as _errors  # no-cython-lint
@@ -69,6 +69,7 @@ include "client/sink.pxi"
 include "client/send_arguments.pxi"
 include "client/accumulator.pxi"
 include "client/placing.pxi"
+include "client/stretch.pxi"
 include "client/sent_rows.pxi"
 include "client/consumer_records.pxi"
 include "client/versions.pxi"

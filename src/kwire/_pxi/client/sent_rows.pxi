@@ -3,38 +3,6 @@
 # A row is known by the BatchResult that decides it and by its index there: 8 bytes. What a Delivery would say about one
 # row is worked out when it is asked for.
 
-cdef int64_t _sendings = 0
-
-
-ctypedef struct place_t:
-    int32_t result                # which of `results`
-    int32_t index                 # of the record there
-
-
-@cython.final
-cdef class Int32s:
-    """The int32 numbers that a contiguous buffer lends, one for each row."""
-
-    cdef Py_buffer view
-    cdef bint held
-
-    def __cinit__(self, object source, int64_t rows):
-        self.held = False
-        PyObject_GetBuffer(source, &self.view, PyBUF_SIMPLE)
-        self.held = True
-        if self.view.len != rows * <int64_t>sizeof(int32_t):
-            raise ValueError(f"{rows} int32 numbers are needed, one for each row, not {self.view.len} bytes")
-
-    def __dealloc__(self):
-        if self.held:
-            PyBuffer_Release(&self.view)
-
-    cdef inline int32_t at(self, int64_t row) noexcept nogil:
-        cdef int32_t number
-        memcpy(&number, <const uint8_t *>self.view.buf + row * <int64_t>sizeof(int32_t), sizeof(int32_t))
-        return number
-
-
 @cython.final
 @cython.nonecheck(True)
 cdef class SentRows:
@@ -42,16 +10,14 @@ cdef class SentRows:
 
     cdef Accumulator accumulator
     cdef list results             # BatchResult, each once, in the order of their first rows
+    cdef Stretch stretch
     cdef place_t *places
     cdef int64_t count
-    cdef int64_t number           # of this among all sendings, by which a BatchResult knows that it is in `results`
 
     def __cinit__(self, Accumulator accumulator not None):
-        global _sendings
-        _sendings += 1
-        self.number = _sendings
         self.accumulator = accumulator
         self.results = []
+        self.stretch = Stretch(accumulator, self.results)
         self.places = NULL
 
     def __dealloc__(self):
@@ -79,6 +45,7 @@ cdef class SentRows:
         self.places = <place_t *>malloc(max(<size_t>rows.length, 1) * sizeof(place_t))
         if self.places == NULL:
             raise _errors.LimitError(f"out of memory for the places of {rows.length} rows")
+        self.stretch.places = self.places
         self._send_rows(topics, rows, topic, partition)
 
     cdef TopicQueue _queue(self, object name):
@@ -90,44 +57,45 @@ cdef class SentRows:
         cdef Delivery delivery = Delivery.__new__(Delivery)
         cdef list queues = [None] * len(topics)
         cdef TopicQueue queue = None
-        cdef record_datum_t record
-        cdef int32_t requested = -1
         cdef int32_t which = 0
-        cdef int64_t row
-        cdef int64_t earlier = 0
-        cdef int fault
-        cdef bint stamped
-        for row in range(rows.length):
-            fault = rows.record(row, &record)
-            if fault != ARROW_OK:
-                raise_arrow_fault(rows, fault, -1, 2)  # len() says which row
+        while self.count < rows.length:
             if topic is not None:
-                which = topic.at(row)
+                which = topic.at(self.count)
                 if not 0 <= which < PyList_GET_SIZE(queues):
-                    raise IndexError(f"row {row}: topic {which} of {len(queues)}")
+                    raise IndexError(f"row {self.count}: topic {which} of {len(queues)}")
+            elif queue is not None:
+                self.count = self.stretch.append(queue, rows, self.count, partition)
+                if accumulator.attention:
+                    accumulator._say_attention()
+                if self.count == rows.length:
+                    break
             queue = <TopicQueue>queues[which]
             if queue is None:
                 queue = queues[which] = self._queue(topics[which])
-            if partition is not None:
-                requested = partition.at(row)
-            stamped = record.timestamp != NO_STAMP
-            accumulator._commit(queue, &record, requested, stamped, earlier, False, delivery)
-            if not stamped:
-                earlier = record.timestamp
-            self._note(row, delivery)
-            if accumulator.attention:
-                accumulator._say_attention()
+            self._commit(queue, rows, partition, delivery)
         return 0
 
-    cdef inline int _note(self, int64_t row, Delivery delivery) except -1:
-        cdef BatchResult result = delivery.batch_result
-        if result.noted_by != self.number:
-            result.noted_by = self.number
-            result.noted_as = <int32_t>PyList_GET_SIZE(self.results)
-            self.results.append(result)
-        self.places[row].result = result.noted_as
-        self.places[row].index = delivery.index
-        self.count = row + 1
+    cdef int _commit(self, TopicQueue queue, ArrowRecords rows, Int32s partition, Delivery delivery) except -1:
+        """Hands over the next row."""
+        cdef Accumulator accumulator = self.accumulator
+        cdef record_datum_t record
+        cdef int32_t requested = -1 if partition is None else partition.at(self.count)
+        cdef int fault = rows.record(self.count, &record)
+        cdef bint stamped
+        if fault != ARROW_OK:
+            raise_arrow_fault(rows, fault, -1, 2)  # len() says which row
+        stamped = record.timestamp != NO_STAMP
+        accumulator._commit(queue, &record, requested, stamped, self.stretch.stamp, False, delivery)
+        if not stamped:
+            self.stretch.stamp = record.timestamp
+        self._note(delivery)
+        if accumulator.attention:
+            accumulator._say_attention()
+        return 0
+
+    cdef int _note(self, Delivery delivery) except -1:
+        self.stretch.note(self.count, delivery)
+        self.count += 1
         return 0
 
     # -- what became of them --------------------------------------------------------------------------------------

@@ -228,17 +228,27 @@ cdef int builder_append(builder_t *b, const record_datum_t *r) noexcept nogil:
         return BUILD_TOO_LARGE
     if b.base_offset > MAX_OFFSET - b.next_delta:
         return BUILD_OFFSET
-    if b.magic == 2:
-        b.used += _put_record(b, r)
-    else:
-        b.used += _put_message(b, r)
     if b.count == 0:
         b.base_timestamp = r.timestamp
+    if b.magic == 2:
+        builder_put(b, r)
+    else:
+        b.used += _put_message(b, r)
+        _count_record(b, r)
+    return BUILD_OK
+
+
+cdef inline void builder_put(builder_t *b, const record_datum_t *r) noexcept nogil:
+    """Adds the record to a batch of magic 2 that has others, and room for as much as `record_size_bound` says."""
+    b.used += _put_record(b, r)
+    _count_record(b, r)
+
+
+cdef inline void _count_record(builder_t *b, const record_datum_t *r) noexcept nogil:
     if r.timestamp > b.max_timestamp:
         b.max_timestamp = r.timestamp
     b.count += 1
     b.next_delta += 1
-    return BUILD_OK
 
 
 cdef inline size_t _put_record(builder_t *b, const record_datum_t *r) noexcept nogil:
