@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from kwire import Admin, Consumer, Producer, TopicPartition, errors, records
+from kwire._codec import SentRows
 from kwire.testing import Broker
 from tests.timing import PATIENT, SOON
 
@@ -164,3 +166,15 @@ def test_ctrl_c_in_one_who_sleeps_while_another_thread_drives(broker: Broker, ct
         other.join(60)
         assert not other.is_alive()
         assert delivery.result(0).offset == 1
+
+
+def test_ctrl_c_ends_the_wait_for_the_partitions_of_a_topic_and_the_rows_so_far_are_known(ctrl_c: int) -> None:
+    with Broker(auto_create_topics=False) as strict:
+        producer = Producer(strict.bootstrap_servers, batch_size=1000)
+        rows = SentRows(producer._accumulator)
+        columns = pa.record_batch({"value": [b"v"] * 10_000})
+        assert_interrupted(lambda: rows.send(["nowhere"], columns), selects(producer), ctrl_c)
+        assert 0 < len(rows) < 10_000
+        with pytest.raises(errors.DeliveryError):
+            producer.close(timeout=0)
+        assert rows.failed()[0] == list(range(len(rows)))

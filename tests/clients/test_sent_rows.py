@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from kwire import Admin, Producer, errors
 from kwire._codec import SentRows
 from kwire.testing import Broker
-from tests.timing import PATIENT
+from tests.timing import PATIENT, SOON
 
 
 @pytest.fixture
@@ -104,3 +105,33 @@ def test_rows_of_a_batch_that_is_split_are_followed(broker: Broker) -> None:
         assert rows.failed() == ([], None)
         assert rows.next_offsets() == {("small", 0): 100}
     assert broker.values("small", partition=0) == [b"%050d" % row for row in range(100)]
+
+
+def test_rows_for_a_topic_not_known_yet_wait_for_its_partitions_once_they_fill_a_batch(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers, batch_size=1000, linger_ms=1000) as producer:
+        few, many = SentRows(producer._accumulator), SentRows(producer._accumulator)
+        few.send(["u"], pa.record_batch({"value": [b"v"] * 10}))
+        many.send(["t"], pa.record_batch({"value": [b"v"] * 10_000}))
+        assert producer._accumulator.topics["t"].known == 3
+        producer.flush()
+        assert sum(many.next_offsets().values()) == 10_000
+        assert few.next_offsets() == {("u", 0): 10}
+
+
+def test_many_rows_for_a_topic_that_never_comes_fail_together_in_the_time_of_one() -> None:
+    with Broker(topics={"u": 1}, auto_create_topics=False) as strict:
+        producer = Producer(strict.bootstrap_servers, batch_size=1000, max_block_ms=300, buffer_memory=20_000)
+        rows = SentRows(producer._accumulator)
+        topic_of = int32s(*[row % 2 for row in range(10_000)])
+        begun = time.monotonic()
+        rows.send(["nowhere", "u"], pa.record_batch({"value": [b"v"] * 10_000}), topic_of)
+        assert time.monotonic() - begun < SOON
+        with pytest.raises(errors.DeliveryError):
+            producer.flush()
+        failed, first = rows.failed()
+        assert failed == list(range(0, 10_000, 2))
+        assert first is not None
+        assert first[:2] == ("nowhere", -1)
+        assert isinstance(first[2], errors.UnknownTopicError)
+        assert rows.next_offsets() == {("u", 0): 5000}
+        producer.close()

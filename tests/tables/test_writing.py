@@ -124,3 +124,10 @@ def test_with_a_transactional_id_all_rows_are_one_transaction(broker: Broker) ->
     assert kwire.read("t", broker.bootstrap_servers, **committed).num_rows == 0
     assert kwire.write(frame.slice(0, 2), "t", broker.bootstrap_servers, transactional_id="job") == 2
     assert kwire.read("t", broker.bootstrap_servers, **committed).num_rows == 2
+
+
+def test_a_topic_that_is_not_there_fails_all_rows_with_what_to_do() -> None:
+    frame = pa.table({"value": ["x"] * 100_000})
+    with Broker(auto_create_topics=False) as strict, pytest.raises(errors.DeliveryError) as raised:
+        kwire.write(frame, "nowhere", strict.bootstrap_servers, max_block_ms=200)
+    assert "row 0 was not written to nowhere (the first of 65,536 that failed): topic nowhere" in str(raised.value)

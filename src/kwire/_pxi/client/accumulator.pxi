@@ -61,6 +61,7 @@ cdef class Accumulator:
 
     Set by the client before the first send:
         wait_for_room(size, since)           blocks until there may be room; `since`: when the record began to wait
+        wait_for_partitions(topic)           blocks until no record of it waits for its partitions; may be None
         wait_for(delivery, timeout)          drives until the delivery's result is known
         run_callback(function, delivery)     calls a user's callback
         future_for(delivery)                 returns a future of the running event loop, for a task that waits
@@ -80,6 +81,7 @@ cdef class Accumulator:
     cdef readonly double linger, max_unassigned_age
     cdef readonly object after_step
     cdef public object wait_for_room
+    cdef public object wait_for_partitions
     cdef public object wait_for
     cdef public object run_callback
     cdef public object future_for

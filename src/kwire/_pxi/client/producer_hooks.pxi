@@ -30,6 +30,7 @@ cdef class ProducerHooks:
         accumulator.on_attention = self.on_attention
         accumulator.wait_for = self.wait_for
         accumulator.wait_for_room = self.wait_for_room
+        accumulator.wait_for_partitions = self.wait_for_partitions
 
     def on_attention(self):
         """Something can be sent, or is to be timed."""
@@ -62,6 +63,13 @@ cdef class ProducerHooks:
 
     def _no_room(self, now):
         return self.sender.no_room(self.max_block)
+
+    def wait_for_partitions(self, TopicQueue topic not None):
+        """Drives until the topic's partitions are known, or the records that waited for them have failed."""
+        self.reactor.wait(_partial(self._is_placed, topic), None)
+
+    def _is_placed(self, TopicQueue topic not None):
+        return topic.known > 0 or not (topic.unassigned.waiting or topic.unassigned.open is not None)
 
     def expedite(self, Delivery delivery not None):
         """A task waits for the delivery: ends its batch's linger, once for the whole batch."""

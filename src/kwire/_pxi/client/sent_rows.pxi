@@ -56,6 +56,7 @@ cdef class SentRows:
         cdef Accumulator accumulator = self.accumulator
         cdef Delivery delivery = Delivery.__new__(Delivery)
         cdef list queues = [None] * len(topics)
+        cdef list lost = [None] * len(topics)
         cdef TopicQueue queue = None
         cdef int32_t which = 0
         while self.count < rows.length:
@@ -72,7 +73,11 @@ cdef class SentRows:
             queue = <TopicQueue>queues[which]
             if queue is None:
                 queue = queues[which] = self._queue(topics[which])
-            self._commit(queue, rows, partition, delivery)
+            if lost[which] is None:
+                self._commit(queue, rows, partition, delivery)
+                lost[which] = self._await_partitions(queue, delivery)
+            else:
+                self._note(<Delivery>lost[which])
         return 0
 
     cdef int _commit(self, TopicQueue queue, ArrowRecords rows, Int32s partition, Delivery delivery) except -1:
@@ -97,6 +102,23 @@ cdef class SentRows:
         self.stretch.note(self.count, delivery)
         self.count += 1
         return 0
+
+    cdef Delivery _await_partitions(self, TopicQueue queue, Delivery last):
+        """Once rows for an unknown topic have filled a batch, waits for its partitions: each row has to be placed anew.
+
+        None; or, if they never became known, the Delivery whose fate the topic's further rows share.
+        """
+        cdef Delivery lost
+        if PyList_GET_SIZE(queue.partitions) or not queue.unassigned.waiting:
+            return None
+        if self.accumulator.wait_for_partitions is not None:
+            self.accumulator.wait_for_partitions(queue)
+        if PyList_GET_SIZE(queue.partitions) or last._follow().error is None:
+            return None
+        lost = Delivery.__new__(Delivery)
+        lost.batch_result = last.batch_result
+        lost.index = last.index
+        return lost
 
     # -- what became of them --------------------------------------------------------------------------------------
 
