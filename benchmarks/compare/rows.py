@@ -115,6 +115,8 @@ _SENT_IN_C = {KWIRE: 400_000, CONFLUENT: 200_000}
 _READ = {KWIRE: 600_000, CONFLUENT: 300_000, AIOKAFKA: 100_000, KAFKA_PYTHON: 40_000}
 _READ_1K = {KWIRE: 100_000, CONFLUENT: 100_000, AIOKAFKA: 40_000, KAFKA_PYTHON: 15_000}
 _READ_ONE_BY_ONE = {**_READ, AIOKAFKA: 40_000}
+_WRITTEN = {KWIRE: 1_000_000, CONFLUENT: 500_000, RAW_SOCKET: 1_000_000}
+_WRITTEN_1K = {KWIRE: 100_000, CONFLUENT: 60_000, RAW_SOCKET: 100_000}
 _READ_IN_C = {KWIRE: 600_000, CONFLUENT: 300_000}
 _READ_1K_IN_C = {KWIRE: 100_000, CONFLUENT: 100_000}
 _EXCHANGED = {KWIRE: 2_500, RAW_SOCKET: 2_500, CONFLUENT: 2_500, AIOKAFKA: 800, KAFKA_PYTHON: 400}
@@ -158,7 +160,8 @@ _ONE_BY_ONE = {**_CONSUME, "records": _READ_ONE_BY_ONE}
 _COLUMNS = {**_CONSUME, "options": {"output": "columns"}}
 _LARGE_VALUES = {**_CONSUME, "records": _READ_1K, "options": {"output": "values", "size": 1024}}
 _READ_TABLE = {"group": "tables", "task": "read_table", "records": _READ_IN_C}
-_WRITE_TABLE = {"group": "tables", "task": "write_table", "records": _SENT_IN_C}
+_WRITE_TABLE = {"group": "tables", "task": "write_table", "records": _WRITTEN}
+_WRITE_1K = {**_WRITE_TABLE, "records": _WRITTEN_1K}
 _EXCHANGE = {"group": "latency", "unit": "µs", "records": _EXCHANGED, "options": {"linger_ms": 0}}
 _ROUND_TRIP = {**_EXCHANGE, "task": "round_trip", "same_run_as": "round-trip-p50"}
 _COMPUTE = {"group": "latency", "unit": "µs", "records": _COMPUTED, "task": "send_and_compute"}
@@ -302,6 +305,10 @@ _CONSUMING = [
 _TABLES = [
     _row(_READ_TABLE, "table-read", "kwire.read to pandas (confluent: a loop to a DataFrame)", confluent=9),
     _row(_WRITE_TABLE, "table-write", "kwire.write of a table (confluent: a loop with callbacks)", confluent=8),
+    _row(_WRITE_TABLE, "table-write-values", "the same, no keys", confluent=8, columns="value"),
+    _row(_WRITE_TABLE, "table-write-times", "the same, with timestamps", confluent=8, columns="key value timestamp"),
+    _row(_WRITE_TABLE, "table-write-lz4", "the same, lz4", confluent=4, compression="lz4"),
+    _row(_WRITE_1K, "table-write-1k", "the same, 1 KiB", confluent=3, size=1024),
 ]
 _LATENCY = [
     _row(_ROUND_TRIP, "round-trip-p50", "one record in flight, p50", metric="p50_us", peer_max={RAW_SOCKET: 1.5}),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import cycle, islice
+from itertools import repeat
 
 import pandas
-import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
 from benchmarks.compare.contenders.confluent_kafka import consumer_settings, producer_settings
 from benchmarks.compare.contenders.meters import Meter
-from benchmarks.compare.contenders.task import Task, values_of
+from benchmarks.compare.contenders.tables import table_of
+from benchmarks.compare.contenders.task import Task
 
 _TIMEOUT_S = 60
 
@@ -38,9 +38,8 @@ def read_table(task: Task) -> dict[str, float]:
 
 
 def write_table(task: Task) -> dict[str, float]:
-    """A table of a key and a text to a topic; a callback for each row."""
-    values = [value.decode() for value in islice(cycle(values_of(task.size)), task.count)]
-    table = pa.table({"key": [str(number) for number in range(task.count)], "value": values})
+    """A table to a topic, row by row; a callback for each."""
+    table = table_of(task)
     producer = Producer(producer_settings(task))
     producer.produce(task.topic, b"first")
     producer.flush(_TIMEOUT_S)
@@ -51,11 +50,13 @@ def write_table(task: Task) -> dict[str, float]:
             failed.append(error)
 
     with Meter() as meter:
-        rows = zip(table["key"].to_pylist(), table["value"].to_pylist(), strict=True)
-        for number, (key, value) in enumerate(rows):
+        columns = {name: table[name].to_pylist() for name in table.column_names}
+        keys, values = columns.get("key", repeat(None)), columns["value"]
+        times = columns.get("timestamp", repeat(0))  # 0: now
+        for number, (key, value, time) in enumerate(zip(keys, values, times, strict=False)):
             while True:
                 try:
-                    producer.produce(task.topic, value, key, on_delivery=on_delivery)
+                    producer.produce(task.topic, value, key, on_delivery=on_delivery, timestamp=time)
                     break
                 except BufferError:
                     producer.poll(0.01)

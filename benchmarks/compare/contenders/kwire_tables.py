@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import cycle, islice
-
 import pandas
-import pyarrow as pa
 
 import kwire
 from benchmarks.compare.contenders.kwire import producer_settings
 from benchmarks.compare.contenders.meters import Meter
-from benchmarks.compare.contenders.task import Task, values_of
+from benchmarks.compare.contenders.tables import table_of
+from benchmarks.compare.contenders.task import Task
 
 _FIRST = 1000
 
@@ -28,9 +26,8 @@ def read_table(task: Task) -> dict[str, float]:
 
 
 def write_table(task: Task) -> dict[str, float]:
-    """A table of a key and a text to a topic; each row's fate is known."""
-    values = [value.decode() for value in islice(cycle(values_of(task.size)), task.count)]
-    table = pa.table({"key": [str(number) for number in range(task.count)], "value": values})
+    """A table to a topic; each row's fate is known."""
+    table = table_of(task)
     settings = producer_settings(task)
     servers = settings.pop("bootstrap_servers")
     kwire.write(table.slice(0, _FIRST), task.topic, servers, **settings)

@@ -17,7 +17,7 @@ class Task:
     `output` is what a consumer makes of the records: `records`, `values`, `columns`, `fields` (reads four of each
     record) or `one-by-one` (fields of records that arrive one by one). `own_batches`: a client that sends batches which
     its caller made does so. `tls`: the broker speaks TLS, and `ca_file` has the certificate to trust. `uvloop`: asyncio
-    runs on it. `case` names a case of the codec.
+    runs on it. `columns` are those of a table that is written. `case` names a case of the codec.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Task:
     tls: bool = False
     ca_file: str = ""
     uvloop: bool = False
+    columns: str = "key value"
     case: str = ""
     budget_s: float = 0.1
 
