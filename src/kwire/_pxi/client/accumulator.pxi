@@ -101,6 +101,8 @@ cdef class Accumulator:
     cdef readonly object failed
     cdef public int64_t failures_dropped
     cdef dict topics_by_name
+    cdef object last_name                 # the str that named the topic of the last send, and ...
+    cdef TopicQueue last_topic            # ... that topic
     cdef dict unfinished                  # Batch -> None, in the order of opening: its result is not known
     cdef int64_t opened                   # batches so far
     cdef bint attention                   # on_attention is to be called
@@ -129,6 +131,7 @@ cdef class Accumulator:
         self.partition_by = partitioner if self.partitioner == BY_CALLABLE else None
         self.refused = []
         self.topics_by_name = {}
+        self.last_name = self.topics_by_name  # no send has that for a topic
         self.ready = _deque()
         self.lingering = _deque()
         self.unfinished = {}
@@ -202,9 +205,10 @@ cdef class Accumulator:
         cdef bint stamped = True
         if self.barred is not None:
             raise self._refusal()
-        queue = <TopicQueue>self.topics_by_name.get(topic)
-        if queue is None:
-            queue = self._new_topic(topic)
+        if topic is self.last_name:
+            queue = self.last_topic
+        else:
+            queue = self._find_topic(topic)
         if partition is not None:
             requested = partition_number(partition)
         held_value = take_bytes(value, &record.value, "value")
@@ -221,6 +225,16 @@ cdef class Accumulator:
             self._say_attention()
         return delivery
 
+    cdef TopicQueue _find_topic(self, object name):
+        """The topic, which is made if need be. The next send to that very str need not look it up."""
+        cdef TopicQueue queue = <TopicQueue>self.topics_by_name.get(name)
+        if queue is None:
+            queue = self._new_topic(name)
+        if type(name) is str:
+            self.last_topic = queue
+            self.last_name = name
+        return queue
+
     cdef int _commit(self, TopicQueue topic, record_datum_t *record, int32_t requested, bint stamped, int64_t earlier,
                      bint nowait, Delivery delivery) except -1:
         """Appends one record to the open batch of its partition, and points `delivery` at it.
@@ -231,7 +245,7 @@ cdef class Accumulator:
         cdef PartitionQueue queue
         cdef Batch batch, fresh = None
         cdef int64_t bound = record_size_bound(record)
-        cdef int64_t size
+        cdef int64_t size, before
         cdef double waits_since = -1.0
         cdef int fault
         if bound > self.max_request_size or bound > self.buffer_memory:
@@ -267,13 +281,15 @@ cdef class Accumulator:
                 continue
             if not stamped:
                 record.timestamp = self._stamp(earlier)
-            size = builder_record_size(&batch.core, record)
-            if <int64_t>batch.core.used + size <= self.batch_size or batch is fresh:
+            before = <int64_t>batch.core.used
+            if (before + bound <= self.batch_size or batch is fresh
+                    or before + builder_record_size(&batch.core, record) <= self.batch_size):
                 break
             self._close(queue)
         fault = builder_append(&batch.core, record)
         if fault != BUILD_OK:
             raise_build_fault(fault, 2)
+        size = <int64_t>batch.core.used - before
         if batch is fresh:
             self._open(queue, batch)
         batch.has_headers = batch.has_headers or record.header_count > 0
@@ -294,7 +310,7 @@ cdef class Accumulator:
             topic.sticky_bytes += size
         if <int64_t>batch.core.used >= self.batch_size:
             self._close(queue)
-        elif self.lingering and not self.linger_reported and (stamped or record.timestamp != self.looked_at):
+        elif (stamped or record.timestamp != self.looked_at) and not self.linger_reported and self.lingering:
             self.looked_at = record.timestamp
             self._look_at_oldest(<Batch>self.lingering[0])
         return 0
@@ -402,9 +418,7 @@ cdef class Accumulator:
         cdef int32_t requested = -1
         if self.barred is not None:
             raise self._refusal()
-        queue = <TopicQueue>self.topics_by_name.get(topic)
-        if queue is None:
-            queue = self._new_topic(topic)
+        queue = self._find_topic(topic)
         if partition is not None:
             requested = partition_number(partition)
         rows = batches.next(NO_STAMP)

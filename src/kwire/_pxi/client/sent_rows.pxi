@@ -48,10 +48,6 @@ cdef class SentRows:
         self.stretch.places = self.places
         self._send_rows(topics, rows, topic, partition)
 
-    cdef TopicQueue _queue(self, object name):
-        queue = self.accumulator.topics_by_name.get(name)
-        return self.accumulator._new_topic(name) if queue is None else <TopicQueue>queue
-
     cdef int _send_rows(self, list topics, ArrowRecords rows, Int32s topic, Int32s partition) except -1:
         cdef Accumulator accumulator = self.accumulator
         cdef Delivery delivery = Delivery.__new__(Delivery)
@@ -72,7 +68,7 @@ cdef class SentRows:
                     break
             queue = <TopicQueue>queues[which]
             if queue is None:
-                queue = queues[which] = self._queue(topics[which])
+                queue = queues[which] = accumulator._find_topic(topics[which])
             if lost[which] is None:
                 self._commit(queue, rows, partition, delivery)
                 lost[which] = self._await_partitions(queue, delivery)
