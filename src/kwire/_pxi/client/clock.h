@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "tricks.h"
+
 #ifdef CLOCK_UPTIME_RAW
 #define KW_FINE_CLOCK CLOCK_UPTIME_RAW
 #else
@@ -20,11 +22,37 @@
 #define KW_COARSE_CLOCK KW_FINE_CLOCK
 #endif
 
-static inline int64_t kw_wall_milliseconds(void) {
+static inline int64_t kw_nanoseconds_of(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+
+#if defined(__x86_64__) && !KW_PLAIN
+
+/* The last reading, and for how many ticks of the processor's counter its millisecond surely lasts: to read the counter,
+ * which has a tick in each nanosecond or more, takes half as long. Where it had fewer since the reading before, it stood
+ * still, or the time of day was set. Guarded by the GIL. KWIRE_PLAIN (tricks.h) does without. */
+static struct { int64_t read_ns; uint64_t read_at, lasts; } kw_millisecond;
+
+static inline int64_t kw_wall_milliseconds(void) {
+    uint64_t at = __builtin_ia32_rdtsc();
+    uint64_t passed = at - kw_millisecond.read_at;
+    if (passed >= kw_millisecond.lasts) {
+        int64_t now_ns = kw_nanoseconds_of(CLOCK_REALTIME);
+        int64_t passed_ns = now_ns - kw_millisecond.read_ns;
+        kw_millisecond.lasts = 0 <= passed_ns && (uint64_t)passed_ns <= passed ? 1000000 - now_ns % 1000000 : 0;
+        kw_millisecond.read_ns = now_ns;
+        kw_millisecond.read_at = at;
+    }
+    return kw_millisecond.read_ns / 1000000;
+}
+
+#else
+
+static inline int64_t kw_wall_milliseconds(void) { return kw_nanoseconds_of(CLOCK_REALTIME) / 1000000; }
+
+#endif
 
 static inline double kw_seconds_of(clockid_t clock) {
     struct timespec t;
