@@ -131,3 +131,21 @@ def test_a_topic_that_is_not_there_fails_all_rows_with_what_to_do() -> None:
     with Broker(auto_create_topics=False) as strict, pytest.raises(errors.DeliveryError) as raised:
         kwire.write(frame, "nowhere", strict.bootstrap_servers, max_block_ms=200)
     assert "row 0 was not written to nowhere (the first of 65,536 that failed): topic nowhere" in str(raised.value)
+
+
+def batches(broker: Broker) -> int:
+    data = broker.record_set("t", partition=0)
+    count = 0
+    while data:
+        count += 1
+        data = data[12 + int.from_bytes(data[8:12], "big") :]
+    return count
+
+
+def test_batches_are_larger_than_those_of_a_producer_unless_their_size_is_given(broker: Broker) -> None:
+    frame = pa.table({"value": ["x" * 1000] * 500})
+    kwire.write(frame, "t", broker.bootstrap_servers, partition=0, linger_ms=1000)
+    large = batches(broker)
+    kwire.write(frame, "t", broker.bootstrap_servers, partition=0, linger_ms=1000, batch_size=16_384)
+    assert large <= 5
+    assert batches(broker) - large >= 500_000 // 16_384

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _ROWS = 65_536
 MAX_SHOWN = 20
 """Partitions in the table of a write."""
+_BATCH_SIZE = 131_072
 
 
 def write(
@@ -48,13 +49,14 @@ def write(
     type, and several columns make one value, which the serializer is given as a dict.
     `progress` is called with how many rows were handed over.
 
-    `settings` are those of a Producer; with a transactional_id all rows are one transaction. Raises ConfigError for a
-    column that is not there or of another type, and DeliveryError, with the number of the first row that was not
-    written, once no row is on its way any more.
+    `settings` are those of a Producer, but that batch_size is 131072 unless it is given; with a transactional_id all
+    rows are one transaction. Raises ConfigError for a column that is not there or of another type, and DeliveryError,
+    with the number of the first row that was not written, once no row is on its way any more.
     """
     given = {"key": key, "value": value, "headers": headers, "timestamp": timestamp}
     reader = _reader(frame)
     where = partition if isinstance(partition, int) else _column(reader.schema, "partition", partition)
+    settings.setdefault("batch_size", _BATCH_SIZE)
     with Producer(bootstrap_servers, **settings) as producer:
         through = _through_serializers(reader.schema, given, producer.settings)
         found = _columns(reader.schema, given, through)
