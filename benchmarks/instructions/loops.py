@@ -10,12 +10,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from benchmarks.compare.contenders import inputs
 from benchmarks.compare.contenders.columns import FOUR, read_fields
 from benchmarks.compare.contenders.kwire_codec import append, to_consumer_records
 from benchmarks.instructions.value_loops import every_decoder
 from kwire import records
-from kwire._codec import Accumulator, FrameReceiver, ProducerBase
+from kwire._codec import Accumulator, FrameReceiver, ProducerBase, SentRows
 
 COUNT = 2_000
 _ENCODED = ("Metadata response", "Produce request")
@@ -94,16 +96,14 @@ def _sending() -> dict[str, Loop]:
     return {
         "send()": Loop(send_to(32, values), COUNT),
         "send(), named partition of 512": Loop(send_to(512, values, named=True), COUNT),
+        "rows of a table, to 32 partitions by key": Loop(send_rows(32, _keyed_table()), COUNT),
         "receive frames": Loop(receive, _FRAMES),
     }
 
 
 def send_to(partitions: int, values: list[bytes], *, named: bool = False) -> Callable[[], None]:
     """send() to known partitions, up to the batch: nothing leaves, the batches stay."""
-    path = ProducerBase()
-    path._accumulator = accumulator = Accumulator(batch_size=131_072, linger=1e6, buffer_memory=1 << 30)
-    path.send("topic", b"")
-    accumulator.update_partitions(accumulator.topics["topic"], partitions, range(partitions))
+    path = _path_to(partitions)
 
     def in_turn() -> None:
         send = path.send
@@ -116,6 +116,25 @@ def send_to(partitions: int, values: list[bytes], *, named: bool = False) -> Cal
             send("topic", value)
 
     return in_turn if named else anywhere
+
+
+def send_rows(partitions: int, rows: pa.RecordBatch) -> Callable[[], None]:
+    """The same for rows of a table."""
+    accumulator = _path_to(partitions)._accumulator
+    return lambda: SentRows(accumulator).send(["topic"], rows)
+
+
+def _path_to(partitions: int) -> ProducerBase:
+    path = ProducerBase()
+    path._accumulator = accumulator = Accumulator(batch_size=131_072, linger=1e6, buffer_memory=1 << 30)
+    path.send("topic", b"")
+    accumulator.update_partitions(accumulator.topics["topic"], partitions, range(partitions))
+    return path
+
+
+def _keyed_table() -> pa.RecordBatch:
+    items = inputs.items(count=COUNT)
+    return pa.record_batch({"key": [key for _, key, _ in items], "value": [value for value, _, _ in items]})
 
 
 def _messages() -> dict[str, Loop]:
