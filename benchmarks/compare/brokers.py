@@ -47,7 +47,7 @@ def _command(kind: str, topics: Mapping[str, int], release: str) -> list[str]:
     if kind == "kafka":
         return ["-m", "benchmarks.compare.kafka", release]
     options = ["--release", release, "--retention-bytes", str(_RETENTION_BYTES)]
-    return ["-m", "kwire.cli.main", "broker", *options, *(option for text in named for option in ("--topic", text))]
+    return ["-m", "kwire", "broker", *options, *(option for text in named for option in ("--topic", text))]
 
 
 def _create_topics(bootstrap: str, topics: Mapping[str, int]) -> None:
