@@ -129,6 +129,17 @@ def test_compressed_records_stand_beside_their_bytes(codec: str) -> None:
     assert end == packed.decompressed.end
 
 
+def test_a_codec_that_nobody_knows_is_told_of_a_batch_without_records_too() -> None:
+    for count in (0, 1):
+        data = bytearray(records.encode([b"v"]))
+        data[22] |= 6
+        data[57:61] = count.to_bytes(4, "big")
+        (error,) = protocol.describe_records(bytes(data), check_crc=False).errors
+        assert isinstance(error, errors.UnknownCodecError)
+        with pytest.raises(errors.UnknownCodecError):
+            records.decode(bytes(data), check_crc=False)
+
+
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
 def test_message_sets(magic: int, codec: str) -> None:

@@ -276,9 +276,12 @@ class _RecordBatch(Part):
         place = _Place(
             base_offset, delta.value, base_timestamp.value, max_timestamp.value if bits & _APPEND_TIME else None
         )
-        if bits & _CODEC and count:
+        codec = bits & _CODEC
+        if codec >= len(CODECS):
+            raise Damage(errors.UnknownCodecError, f"codec {codec} is not known", self.cursor.at, "attributes")
+        if codec and count:
             self._compressed_records(bits, count, place)
-        elif bits & _CODEC:
+        elif codec:
             left = Field("records", "bytes", self.cursor.at, self.cursor.end)
             left.meaning = "there are no records, and nothing reads these bytes"
             self.cursor.at = self.cursor.end
@@ -303,10 +306,7 @@ class _RecordBatch(Part):
             raise Damage(errors.InvalidLengthError, text, at, "count")
 
     def _compressed_records(self, bits: int, count: int, place: _Place) -> None:
-        codec = bits & _CODEC
-        if codec >= len(CODECS):
-            raise Damage(errors.UnknownCodecError, f"codec {codec} is not known", self.cursor.at, "attributes")
-        opened = self.compressed(codec, 2, "records")
+        opened = self.compressed(bits & _CODEC, 2, "records")
         if opened is None:
             return
         inner, cursor = opened
