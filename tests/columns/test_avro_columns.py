@@ -6,6 +6,7 @@ import io
 import json
 import math
 import struct
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -222,6 +223,16 @@ def test_numbers_are_promoted() -> None:
     assert one("long", long(1 << 53), "float") == float(1 << 53)
     assert one("float", struct.pack("<f", 0.5), "double") == 0.5
     assert math.isnan(one("double", struct.pack("<d", math.nan)))
+
+
+def test_a_string_is_read_as_the_bytes_of_a_decimal() -> None:
+    reader = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 1}
+    assert one("string", long(2) + b"01", reader) == Decimal(0x3031) / 10
+    assert one(["null", "string"], long(1) + long(1) + b"5", ["null", reader]) == Decimal(0x35) / 10
+    assert (
+        fault_of("string", long(9) + b"123456789", reader)[2]
+        == "a decimal without bytes, or with more digits than its precision"
+    )
 
 
 def test_a_time_in_a_union_of_numbers_is_the_number_that_it_is() -> None:

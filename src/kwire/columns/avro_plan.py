@@ -312,7 +312,8 @@ class _Resolver:
         if writer.kind == "fixed" and writer.size != reader.size:
             raise _Mismatch(f"{_at(place)}{writer} of {writer.size} bytes cannot be read as one of {reader.size}")
         if reader.logical == "decimal":
-            return self._add(f"decimal_{writer.kind}", node, place, size=reader.precision, detail=writer.size)
+            read = "decimal_fixed" if writer.kind == "fixed" else "decimal_bytes"  # strings are read as bytes are
+            return self._add(read, node, place, size=reader.precision, detail=writer.size)
         if writer.kind == "fixed":
             return self._add("fixed", node, place, size=writer.size)
         if reader.kind == "string":
