@@ -13,7 +13,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize  # no-cython-lint
 from cpython.list cimport PyList_New, PyList_SET_ITEM  # no-cython-lint
 from cpython.mem cimport PyMem_Free, PyMem_Malloc  # no-cython-lint
 from cpython.ref cimport Py_INCREF  # no-cython-lint
-from cpython.unicode cimport PyUnicode_DecodeUTF8  # no-cython-lint
+from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_DecodeUTF8  # no-cython-lint
 from libc.stdint cimport (  # no-cython-lint
     INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t,  # no-cython-lint
     uint8_t, uint16_t, uint32_t, uint64_t,  # no-cython-lint

@@ -9,6 +9,7 @@ This file is their table of contents, as `_codec.pyx` is that of the codec. What
 # The names are used in the files included below, where cython-lint does not look.
 cimport cython  # no-cython-lint
 from cpython.bytes cimport PyBytes_AS_STRING  # no-cython-lint
+from cpython.unicode cimport PyUnicode_AsUTF8String  # no-cython-lint
 from libc.stdint cimport (  # no-cython-lint
     INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t,  # no-cython-lint
     uint8_t, uint32_t, uint64_t,  # no-cython-lint

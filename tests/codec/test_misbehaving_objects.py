@@ -329,3 +329,42 @@ def test_a_consumed_record_is_initialised_once() -> None:
         assert record.value == b"v"
     """
     assert run_python(code) == "a ConsumerRecord is immutable: it cannot be initialised again\n"
+
+
+ODD_TEXT = """
+    class Odd(str):
+        def encode(self, *how):
+            return None
+"""
+
+
+def test_texts_are_written_by_their_characters_whatever_their_encode_returns() -> None:
+    code = (
+        ODD_TEXT
+        + """
+    import pyarrow as pa
+    from kwire._codec import ColumnPlan, RecordColumns, record_plan
+    from kwire._values import ColumnLayout
+    from kwire.records import decode, encode
+    read = decode(encode([b"v"]))
+    columns = RecordColumns(record_plan(with_place=True), [(read, Odd("t"), 0, Odd("f"), 7)])
+    print(columns.to_arrow()["topic"])
+    print(pa.schema(ColumnPlan([(Odd("offset"), "offset", "int64")])).names)
+    print(pa.schema(ColumnLayout([("", "+s", (1,)), (Odd("a"), "l", ())])).names)
+    """
+    )
+    lines = run_python(code)
+    assert '"t"' in lines
+    assert lines.endswith("['offset']\n['a']\n")
+
+
+def test_column_names_that_are_no_text_are_refused_at_once() -> None:
+    code = """
+        from kwire._codec import ColumnPlan
+        for name in (b"offset", 5, "\\ud800"):
+            try:
+                ColumnPlan([(name, "offset", "int64")])
+            except (TypeError, UnicodeEncodeError):
+                print("refused")
+    """
+    assert run_python(code) == "refused\n" * 3

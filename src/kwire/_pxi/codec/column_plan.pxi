@@ -79,9 +79,11 @@ cdef class ColumnPlan:
     cdef int count
     cdef bint wants_headers
     cdef readonly tuple names
+    cdef list encoded_names
 
     def __cinit__(self, fields):
         cdef list names = []
+        self.encoded_names = []
         self.count = 0
         self.wants_headers = False
         for name, kind, type_name in fields:
@@ -95,6 +97,7 @@ cdef class ColumnPlan:
             self.wants_headers |= self.columns[self.count].kind == COLUMN_HEADERS
             self.count += 1
             names.append(name)
+            self.encoded_names.append(PyUnicode_AsUTF8String(name))
             if self.count == MAX_COLUMNS:
                 raise _errors.ConfigError(f"more than {MAX_COLUMNS - 1} columns")
         self.names = tuple(names)
@@ -113,7 +116,7 @@ cdef class ColumnPlan:
         if kw_schema_init(schema, b"+s", b"", 0, self.count) < 0:
             return -1
         for i in range(self.count):
-            name = self.names[i].encode()
+            name = self.encoded_names[i]
             if _fill_field(schema.children[i], self.columns[i].type, name) < 0:
                 schema.release(schema)
                 return -1

@@ -173,7 +173,7 @@ cdef bytes _name_bytes(object name, str kind):
     if name is None:
         return b""
     try:
-        return name.encode()
+        return PyUnicode_AsUTF8String(name)
     except UnicodeEncodeError as fault:
         raise _errors.CodecError(f"a {kind} cannot be written as UTF-8: {fault.reason}", kind) from None
 

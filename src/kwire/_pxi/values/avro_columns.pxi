@@ -102,7 +102,9 @@ cdef class AvroPlan:
     cdef dict refusals
 
     def __cinit__(self, ColumnLayout layout not None, steps):
-        cdef list given = list(steps)
+        # As plain tuples: sizes and contents must agree.
+        cdef list given = [(op, node, tuple(children), size, detail, place)
+                           for op, node, children, size, detail, place in steps]
         cdef int used = 0, i
         self.layout = layout
         self.count = len(given)
@@ -153,7 +155,7 @@ cdef class AvroPlan:
         return used
 
     cdef int _take_symbols(self, avro_step_t *step, object symbols) except -1:
-        cdef list texts = [None if symbol is None else symbol.encode() for symbol in symbols]
+        cdef list texts = [None if symbol is None else PyUnicode_AsUTF8String(symbol) for symbol in symbols]
         cdef int i
         self.kept.append(texts)
         step.n_symbols = len(texts)

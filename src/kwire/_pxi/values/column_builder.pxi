@@ -68,7 +68,8 @@ cdef class ColumnLayout:
     cdef list formats
 
     def __cinit__(self, nodes):
-        cdef list given = [(name.encode(), str(format), tuple(children)) for name, format, children in nodes]
+        cdef list given = [(PyUnicode_AsUTF8String(name), str(format), tuple(children))
+                           for name, format, children in nodes]
         cdef int i, child, used = 0
         self.nodes = NULL
         self.children = NULL

@@ -41,10 +41,10 @@ cdef class CsvPlan:
     cdef int escape
     cdef bytes null
 
-    def __cinit__(self, TextPlan plan not None, places, bytes separator=b",", bytes quote=b'"', bytes escape=b"\\",
-                  bytes null=b""):
+    def __cinit__(self, TextPlan plan not None, places, bytes separator not None=b",",
+                  bytes quote not None=b'"', bytes escape not None=b"\\", bytes null not None=b""):
         cdef int i
-        cdef list given = list(places)
+        cdef list given = [<int>place for place in places]  # what is checked is what is kept
         self.places = NULL
         self.plan = plan
         self.count = len(given)

@@ -149,7 +149,7 @@ cdef class ProtobufPlan:
         field.op = _PROTOBUF_OPS.index(op)
         field.place = len(self.places)
         self.places.append(str(place))
-        text = default if isinstance(default, bytes) else unknown.encode()
+        text = default if isinstance(default, bytes) else PyUnicode_AsUTF8String(unknown)
         self.kept.append(text)
         field.text.data = <const uint8_t *>PyBytes_AS_STRING(<bytes>text)
         field.text.size = len(<bytes>text)
@@ -166,7 +166,7 @@ cdef class ProtobufPlan:
         if field.symbols == NULL:
             raise _errors.LimitError("out of memory for a Protobuf plan")
         for i in range(len(symbols)):
-            text = symbols[i][1].encode()
+            text = PyUnicode_AsUTF8String(symbols[i][1])
             self.kept.append(text)
             field.symbols[i].number = symbols[i][0]
             field.symbols[i].text.data = <const uint8_t *>PyBytes_AS_STRING(text)
