@@ -55,6 +55,18 @@ def test_a_size_that_lies_is_refused_before_any_allocation(size: int) -> None:
     assert pool_statistics()["live_bytes"] <= before
 
 
+def test_a_size_written_over_after_it_was_received_leaves_room_for_more() -> None:
+    receiver = FrameReceiver(1000)
+    room = receiver.buffer()
+    room[:7] = b"\0\0\0\x09abc"
+    assert receiver.received(7) == []
+    for size in range(4):
+        room[3] = size
+        assert len(receiver.buffer()) > 0
+    room[3] = 9
+    assert [bytes(frame) for frame in receiver.feed(b"defghi")] == [b"abcdefghi"]
+
+
 def test_frames_stay_valid_after_their_receiver() -> None:
     receiver = FrameReceiver()
     [frame] = receiver.feed(framed(b"kept"))

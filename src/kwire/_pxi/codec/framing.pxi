@@ -144,7 +144,7 @@ cdef class FrameReceiver:
             return 4
         if have < 4:
             return 4 - have
-        return 4 + self._frame_size() - have
+        return max(4 + self._frame_size() - have, 1)  # less, if its size was written over after it was received
 
     cdef void _begin_anew(self) noexcept:
         """No byte of the next frame is there: it may go to another place."""
