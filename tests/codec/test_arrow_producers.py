@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kwire import errors
+from kwire._codec import Accumulator, SentRows
 from kwire.records import encode, encode_arrow
 from tests.codec.arrow_producer import Column, Producer
 from tests.subprocesses import run_python
@@ -195,3 +196,18 @@ def test_arrays_that_cannot_be_do_not_end_the_process() -> None:
             print(name)
     """
     assert len(run_python(code).splitlines()) == len(WRONG)
+
+
+@pytest.mark.parametrize("field", ["value", "key"])
+def test_rows_that_are_sent_name_the_column_at_fault(field: str) -> None:
+    """Of the row at fault and no other: before the first one lie bytes that are not the column's."""
+    columns = {name: binary(name.encode()) for name in ("value", "key")}
+    columns[field] = binary(field.encode(), buffers=[None, offsets(0, 2, 1), b"a"])
+    accumulator = Accumulator()
+    accumulator.set_clock(1.0, 1000)
+    accumulator.on_attention = lambda: None
+    rows = SentRows(accumulator)
+    with pytest.raises(errors.CodecError) as caught:
+        rows.send(["t"], Producer(table(*columns.values())))
+    assert caught.value.field == field
+    assert len(rows) == 0

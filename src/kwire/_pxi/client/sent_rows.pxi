@@ -84,7 +84,7 @@ cdef class SentRows:
         cdef int fault = rows.record(self.count, &record)
         cdef bint stamped
         if fault != ARROW_OK:
-            raise_arrow_fault(rows, fault, -1, 2)  # len() says which row
+            raise_arrow_fault(rows, fault, self.count, 2, False)  # len() says which row
         stamped = record.timestamp != NO_STAMP
         accumulator._commit(queue, &record, requested, stamped, self.stretch.stamp, False, delivery)
         if not stamped:

@@ -309,9 +309,9 @@ cdef bint has_nulls(const ArrowArray *array) noexcept nogil:
     return False
 
 
-cdef int raise_arrow_fault(ArrowRecords rows, int fault, int64_t row, int magic) except -1:
-    """Raises the fault of a row, which is named unless it is -1."""
-    where = f"row {row}: " if row >= 0 else ""
+cdef int raise_arrow_fault(ArrowRecords rows, int fault, int64_t row, int magic, bint is_named=True) except -1:
+    """Raises the fault of a row; whether its number is named, too."""
+    where = f"row {row}: " if is_named else ""
     if fault == ARROW_FAULT_LENGTH:
         raise _errors.CodecError(where + "Arrow offsets that go back or beyond their buffer",
                                  rows.field_at_fault(row))
