@@ -24,7 +24,10 @@ cdef class Watcher:
 
     def __call__(self, Delivery delivery not None):
         cdef BatchResult result = delivery._follow()
-        self.function(metadata_of(result, delivery) if result.error is None else None, result.error)
+        if result.error is None:
+            self.function(metadata_of(result, delivery), None)
+        else:
+            self.function(None, own_error(result.error))
 
 
 @cython.final
@@ -60,6 +63,8 @@ cdef class BatchResult:
         self.base_offset = base_offset
         self.append_time = append_time
         self.error = error
+        if error is not None:
+            drop_frames(error)
         if self.batch is not None:
             self.count = (<Batch>self.batch).core.count
         self.batch = None
@@ -111,6 +116,37 @@ cdef class BatchResult:
         unreported = self.count - self.reported
         self.reported = self.count
         return [(self.error, unreported)]
+
+
+# A Delivery is nothing that the collector looks into. If the error of its result led to a frame that holds it, in which
+# result() was called or the error came up, they would keep each other, and all that the frame has, for ever.
+
+cdef object own_error(object error):
+    """A copy of a result's error, for one caller: to raise it adds frames to the copy alone."""
+    cls = type(error)
+    try:
+        made = cls.__new__(cls, *error.args)
+        made.__dict__.update(error.__dict__)
+    except (TypeError, ValueError, AttributeError):  # of a class with a `__new__` of its own
+        return error.with_traceback(None)
+    made.__cause__, made.__context__ = error.__cause__, error.__context__
+    made.__suppress_context__ = error.__suppress_context__
+    return made
+
+
+cdef int drop_frames(object error) except -1:
+    """Takes the frames out of an error and out of what it comes from; those of other code's exceptions stay."""
+    cdef list left = [error]
+    cdef set seen = set()
+    while left:
+        each = left.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, (_errors.KafkaError, OSError)):
+            each.__traceback__ = None
+        left += [each.__cause__, each.__context__]
+    return 0
 
 
 cdef int note_redirect(list redirects, int32_t index, BatchResult result, int32_t there) except -1:
@@ -223,12 +259,13 @@ cdef class Delivery:
         """
         cdef BatchResult result = self._decided(timeout)
         if result.error is not None:
-            raise result.error.with_traceback(None)
+            raise own_error(result.error)
         return metadata_of(result, self)
 
     def exception(self, timeout=None):
         """Waits like `result`; returns the error of a record that was not delivered, or None."""
-        return self._decided(timeout).error
+        cdef BatchResult result = self._decided(timeout)
+        return None if result.error is None else own_error(result.error)
 
     def add_done_callback(self, function):
         """Calls function(delivery) once the result is known, at once if it is; what it raises is logged.

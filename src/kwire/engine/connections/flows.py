@@ -141,7 +141,8 @@ def run(
             connection.step = ""
             on_result(end.value, now)
         except KafkaError as error:
-            on_error(error, now)
+            # It may be kept for long: without the frames, which keep what their callers' callers have.
+            on_error(error.with_traceback(None), now)
         else:
             connection.step = step.name
             if isinstance(step, Apart):

@@ -1,0 +1,70 @@
+"""What failed deliveries keep alive: no frame of those who asked for them, nor of those who were at work.
+
+A Delivery is nothing that the collector looks into. Were its error to lead to a frame that holds it, both would stay
+for ever, with all that the frame has.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kwire.errors import KafkaError
+from tests.engine.produce_world import Leader, ProducerWorld
+
+MESSAGE_TOO_LARGE = 10
+
+
+class Kept:
+    """Something large that the user's function has."""
+
+
+def by_result(delivery: Any) -> None:
+    with pytest.raises(KafkaError):
+        delivery.result()
+
+
+def by_raising_its_exception(delivery: Any) -> None:
+    with pytest.raises(KafkaError):
+        raise delivery.exception()
+
+
+def by_callback(delivery: Any) -> None:
+    delivery.add_done_callback(by_result)
+
+
+@pytest.mark.parametrize("ask", [by_result, by_raising_its_exception, by_callback], ids=lambda ask: ask.__name__)
+def test_a_function_that_was_told_of_a_failure_is_forgotten(ask: Callable[[Any], None]) -> None:
+    world = ProducerWorld(Leader(), enable_idempotence=False, retries=0)
+    seen: list[weakref.ref[Kept]] = []
+
+    def work() -> None:
+        kept = Kept()
+        seen.append(weakref.ref(kept))
+        world.leader.script.append(MESSAGE_TOO_LARGE)
+        delivery = world.send(b"v")
+        world.run(delivery.done)
+        ask(delivery)
+        assert isinstance(delivery.exception(), KafkaError)
+
+    for _ in range(3):
+        work()
+    gc.collect()
+    assert [ref() for ref in seen] == [None] * 3
+
+
+def test_the_error_keeps_its_words_its_attributes_and_its_cause() -> None:
+    world = ProducerWorld(Leader(), enable_idempotence=False, retries=0)
+    world.leader.script.append(MESSAGE_TOO_LARGE)
+    delivery = world.send(b"v")
+    world.run(delivery.done)
+    first, second = delivery.exception(), delivery.exception()
+    assert type(first) is type(second)
+    assert first is not None
+    assert second is not None
+    assert (str(first), first.args, first.__dict__) == (str(second), second.args, second.__dict__)
+    assert first.__cause__ is second.__cause__
