@@ -118,6 +118,14 @@ test-asan: build  ## the codec under AddressSanitizer and UndefinedBehaviorSanit
 	@scripts/ensure sanitizers
 	@scripts/test-asan "$(PY)" $(PYTEST_ARGS)
 
+# How many seconds `make fuzz` takes beside its builds.
+FUZZ_S ?= 600
+
+.PHONY: fuzz
+fuzz: build  ## coverage-guided fuzzing of all that kwire parses, with clang (FUZZ_S=3600, FUZZ_ARGS="records messages")
+	@scripts/ensure clang
+	@$(PY) -m tests.fuzz --seconds $(FUZZ_S) $(FUZZ_ARGS)
+
 .PHONY: test-oldest
 test-oldest: build  ## the codec with the oldest dependencies that pyproject.toml allows
 	@scripts/test-oldest "$(PY)" $(PYTEST_ARGS)

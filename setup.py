@@ -24,6 +24,8 @@ _HARDENED = ["-Wl,-z,separate-code", "-Wl,-z,relro", "-Wl,-z,now"]
 _EXACT = os.environ.get("KWIRE_EXACT_BLOCKS") == "1"
 _DEBUGGED = ["-DKWIRE_EXACT_BLOCKS", "-DCYTHON_USE_FREELISTS=0", "-g1", "-fno-omit-frame-pointer"]
 _SHIPPED = ["-g0", *(_SMALL if _LINUX else [])]
+# For coverage: the C code, in a folder of its own, says which lines of our sources it stands for.
+_LINES = {"emit_linenums": True, "build_dir": "build/lines"} if os.environ.get("KWIRE_LINES") == "1" else {}
 # KWIRE_PLAIN=1: without the allocator tricks of tricks.h.
 _MACROS = [(name, "1") for name in ("KWIRE_PLAIN",) if os.environ.get(name) == "1"]
 
@@ -52,5 +54,6 @@ setup(
         [extension("_codec", "codec", "client"), extension("_values", "codec", "values")],
         include_path=[_PXI],
         compiler_directives={"language_level": "3"},
+        **_LINES,
     ),
 )

@@ -1,0 +1,13 @@
+"""Coverage-guided fuzzing of all that kwire parses: `make fuzz`, or `python -m tests.fuzz --help`.
+
+records, messages, values, arrow, logs, captures, logins, texts    bytes and texts: one file for each family
+objects, clients, broker                                           foreign Python objects; whole clients and a broker
+targets       what a target is, and the list of them
+drawing       structured choices out of an input's bytes
+corpus        the inputs in the tree: corpus/TARGET.txt, base64, an input a line
+engine.c      the process of one target: libFuzzer with Python inside; worker is its Python half
+building      the engine, and the extensions for it: `asan` (AddressSanitizer, UBSan, exact blocks) and `plain`
+running       targets in processes side by side, for so many seconds; their table
+coverage      which lines of the extensions the corpora reach, by gcov
+test_corpus   replays the corpora with the ordinary extension, in `make test`
+"""

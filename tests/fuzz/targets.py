@@ -1,0 +1,107 @@
+"""What a target is, and the list of them: each family's file adds its own by `@target`.
+
+A target is a function of bytes. It returns when kwire took the input or refused it with an error that the target
+documents (`errors_of`), and raises whatever else happens: a foreign exception, or an AssertionError of its own, such as
+for a round trip that does not come round. The engine adds a limit of CPU time and one of memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from kwire import _codec
+
+FAMILIES: Final = (
+    "records", "messages", "values", "arrow", "logs", "captures", "logins", "texts", "objects", "clients", "broker",
+)  # fmt: skip
+Mutate = Callable[[bytes, int, int, Callable[[bytes, int], bytes]], bytes]
+
+
+@dataclass(frozen=True)
+class Target:
+    """`run` feeds it. `seeds` are whole inputs to begin with, `words` what bytes alone would not find.
+
+    mutate(data, most, seed, plain)  another input than libFuzzer's own mutation `plain(data, most)` would make
+    traced      a folder or file of kwire's Python whose lines count as coverage, beside the compiled code
+    budget      bytes of memory that an input may take, and for each of its bytes
+    share       how much of the time it gets, beside the others
+    """
+
+    name: str
+    family: str
+    run: Callable[[bytes], None]
+    what: str
+    seeds: Callable[[], Iterable[bytes]]
+    mutate: Mutate | None
+    words: tuple[bytes, ...]
+    traced: str | None
+    budget: tuple[int, int]
+    max_len: int
+    share: float
+
+    @property
+    def path(self) -> str:
+        return f"{self.family}/{self.name}"
+
+    def check(self, data: bytes) -> None:
+        """Feeds it, and sees that no block of memory is held afterwards that was not held before."""
+        before = _live_blocks()
+        self.run(data)
+        if _live_blocks() > before and _after(self.run, data) > before:
+            once = _after(self.run, data)  # what is made once and kept has been made now
+            again = _after(self.run, data)
+            assert again <= once, f"{again - once} blocks of memory are left held by each call"
+
+
+def _live_blocks() -> int:
+    return _codec.pool_statistics()["live_blocks"]
+
+
+def _after(run: Callable[[bytes], None], data: bytes) -> int:
+    run(data)
+    gc.collect()
+    return _live_blocks()
+
+
+_TARGETS: dict[str, Target] = {}
+
+
+def target(
+    *,
+    seeds: Callable[[], Iterable[bytes]] = lambda: (),
+    mutate: Mutate | None = None,
+    words: Iterable[bytes] = (),
+    traced: str | None = None,
+    budget: tuple[int, int] = (4 << 20, 4 << 10),
+    max_len: int = 1024,
+    share: float = 1.0,
+) -> Callable[[Callable[[bytes], None]], Callable[[bytes], None]]:
+    """Adds the function to the list, under its name."""
+
+    def added(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        what = (run.__doc__ or "").split("\n")[0]
+        family = run.__module__.rpartition(".")[2]
+        name = run.__name__.replace("_", "-")
+        made = Target(name, family, run, what, seeds, mutate, tuple(words), traced, budget, max_len, share)
+        assert _TARGETS.setdefault(name, made) is made, f"{name} is there twice"
+        return run
+
+    return added
+
+
+def all_targets() -> dict[str, Target]:
+    """Every target by its name, in the order of the families."""
+    for family in FAMILIES:
+        importlib.import_module(f"tests.fuzz.{family}")
+    return dict(_TARGETS)
+
+
+def target_of(path: str) -> Target:
+    """The target FAMILY/NAME, for which no other family is imported."""
+    family, _, name = path.partition("/")
+    importlib.import_module(f"tests.fuzz.{family}")
+    return _TARGETS[name]
