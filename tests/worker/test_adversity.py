@@ -183,6 +183,27 @@ def test_a_handler_that_awaits_what_is_cancelled_has_failed_and_the_worker_goes_
     assert committed(broker)[0] == 2
 
 
+def test_a_handler_on_a_thread_whose_own_loop_is_cancelled_has_failed_and_the_worker_goes_on(broker: Broker) -> None:
+    broker.append("orders", [b"cancelled", b"later"], partition=0)
+    handled: list[bytes] = []
+
+    async def lose() -> None:
+        lost = asyncio.get_running_loop().create_future()
+        lost.cancel()
+        await lost
+
+    def handle(record: Any) -> None:
+        if record.value == b"cancelled":
+            asyncio.run(lose())
+        handled.append(record.value)
+
+    worker = Running("threads", broker, handle, retries=0, dead_letter_topic="orders.dead")
+    wait_until(lambda: committed(broker)[0] == 2)
+    worker.stop()
+    assert handled == [b"later"]
+    assert [value for value, _ in dead(broker)] == [b"cancelled"]
+
+
 @both
 def test_records_without_a_key_have_no_order_among_each_other_where_keys_are_the_order(
     kind: str, broker: Broker

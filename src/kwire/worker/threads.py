@@ -69,6 +69,9 @@ class Worker(Work):
         while (call := self._calls.get()) is not None:
             try:
                 call.result = self._handler(call.given)
+            except asyncio.CancelledError as error:  # of a loop of the handler's: the task that waits was not cancelled
+                call.error = RuntimeError("the handler awaited what was cancelled")
+                call.error.__cause__ = error
             except BaseException as error:
                 call.error = error
             self._ended.append(call)
