@@ -30,10 +30,20 @@ static inline int64_t kw_nanoseconds_of(clockid_t clock) {
 
 #if defined(__x86_64__) && !KW_PLAIN
 
+#include <cpuid.h>
+
+/* Whether the processor's counter goes on while the processor sleeps: an invariant one does. Hypervisors hide that bit
+ * from machines that may migrate, and run on processors that have it. */
+static inline int kw_counter_goes_on(void) {
+    unsigned int a, b, c, d;
+    if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1)) return 1;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c >> 31 & 1);
+}
+
 /* The last reading, and for how many ticks of the processor's counter its millisecond surely lasts: to read the counter,
- * which has a tick in each nanosecond or more, takes half as long. Where it had fewer since the reading before, it stood
- * still, or the time of day was set. Guarded by the GIL. KWIRE_PLAIN (tricks.h) does without. */
-static struct { int64_t read_ns; uint64_t read_at, lasts; } kw_millisecond;
+ * which has a tick in each nanosecond or more, takes half as long. Where it had fewer since the reading before, it is a
+ * slow one, or the time of day was set. Guarded by the GIL. KWIRE_PLAIN (tricks.h) does without. */
+static struct { int64_t read_ns; uint64_t read_at, lasts; int goes_on; } kw_millisecond;
 
 static inline int64_t kw_wall_milliseconds(void) {
     uint64_t at = __builtin_ia32_rdtsc();
@@ -41,7 +51,9 @@ static inline int64_t kw_wall_milliseconds(void) {
     if (passed >= kw_millisecond.lasts) {
         int64_t now_ns = kw_nanoseconds_of(CLOCK_REALTIME);
         int64_t passed_ns = now_ns - kw_millisecond.read_ns;
-        kw_millisecond.lasts = 0 <= passed_ns && (uint64_t)passed_ns <= passed ? 1000000 - now_ns % 1000000 : 0;
+        if (kw_millisecond.read_at == 0) kw_millisecond.goes_on = kw_counter_goes_on();
+        kw_millisecond.lasts = kw_millisecond.goes_on && 0 <= passed_ns && (uint64_t)passed_ns <= passed
+            ? 1000000 - now_ns % 1000000 : 0;
         kw_millisecond.read_ns = now_ns;
         kw_millisecond.read_at = at;
     }
