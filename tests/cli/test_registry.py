@@ -160,10 +160,19 @@ def test_sasl_inherit_takes_the_login_of_the_brokers(server: RegistryServer, kwi
 
 
 def test_a_setting_that_no_registry_has_is_a_usage_error(server: RegistryServer, kwire: Kwire) -> None:
-    for name in ("linger.ms", "schema.registry.colour"):
+    for name, text in (("linger.ms", "is no setting of a schema registry"), ("schema.registry.colour", "unknown")):
         outcome = kwire("registry", "-X", f"{name}=1")
         assert outcome.code == 2
-        assert f"'{name}' is no setting of a schema registry" in outcome.err
+        assert f"'{name}'" in outcome.err
+        assert text in outcome.err
+
+
+def test_settings_mean_what_they_do_in_a_mapping_of_a_program(server: RegistryServer, kwire: Kwire) -> None:
+    assert kwire("registry", "-X", "schema.registry.bearer.auth.logical.cluster=lsrc-1").code == 0
+    refused = kwire("registry", "-X", "bearer.auth.credentials.source=OAUTHBEARER")
+    assert refused.code == 2
+    assert "bearer.auth.client.secret" in refused.err
+    assert kwire("registry", "-X", "schema.registry.request.timeout.ms=soon").code == 2
 
 
 def test_a_registry_that_is_silent_is_given_up_within_the_timeout(server: RegistryServer, kwire: Kwire) -> None:

@@ -1,24 +1,15 @@
 """Which schema registry a command asks, and how it logs in there: --registry, and settings of -X and of files.
 
-Names are Confluent's, of Java's serializers and of the registry clients of other languages; schema.registry. may stand
-in front of each but the first:
-
-    schema.registry.url                             URLs with commas between them
-    basic.auth.user.info                            user:password
-    basic.auth.credentials.source                   USER_INFO, URL, or SASL_INHERIT: sasl.username and sasl.password
-    bearer.auth.token
-    ssl.ca.location, ssl.certificate.location, ssl.key.location, ssl.key.password     only with schema.registry.
-    request.timeout.ms                                                                only with schema.registry.
-
-Values are never shown here, since they may be passwords.
+A registry's are those that begin with schema.registry., basic.auth. or bearer.auth.; `kwire.registry.config` says what
+each means. SASL_INHERIT takes sasl.username and sasl.password of the brokers. Values are never shown here, since they
+may be passwords.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kwire.cli.settings import from_files, name_value_pairs
 from kwire.cli.usage import UsageError
@@ -30,15 +21,8 @@ if TYPE_CHECKING:
 VARIABLE: Final = "KWIRE_REGISTRY"
 _DEFAULT: Final = "http://localhost:8081"
 _PREFIX: Final = "schema.registry."
-_LOGINS: Final = ("basic.auth.user.info", "basic.auth.credentials.source", "bearer.auth.token")
-_OF_CLIENT: Final = {
-    "ssl.ca.location": "ssl_ca_location",
-    "ssl.certificate.location": "ssl_certificate_location",
-    "ssl.key.location": "ssl_key_location",
-    "ssl.key.password": "ssl_key_password",
-}
-_TIMEOUT: Final = "request.timeout.ms"
-_IGNORED: Final = ("bearer.auth.credentials.source",)
+_URL: Final = _PREFIX + "url"
+_LOGINS: Final = ("basic.auth.", "bearer.auth.")
 _SASL: Final = ("sasl.username", "sasl.password")
 
 
@@ -62,59 +46,24 @@ def registry_of(options: argparse.Namespace, *, alone: bool = False) -> Registry
     others = [name for name in name_value_pairs("-X", options.settings) if name not in _SASL]
     if alone and others:
         raise UsageError(f"-X {others[0]!r} is no setting of a schema registry")
-    urls = options.registry or found.get("url") or os.environ.get(VARIABLE) or _DEFAULT
-    keywords: dict[str, Any] = {keyword: found[name] for name, keyword in _OF_CLIENT.items() if name in found}
-    keywords |= _login(found) | _limits(options, found)
+    urls = options.registry or found.get(_URL) or os.environ.get(VARIABLE) or _DEFAULT
+    timeout = {} if options.timeout is None else {"default_api_timeout_ms": max(1, round(options.timeout * 1000))}
     try:
-        return Registry(urls, **keywords)
+        return Registry.from_config({**found, _URL: urls}, **timeout)
     except ConfigError as error:
         raise UsageError(f"the schema registry: {error}") from None
 
 
 def _settings(options: argparse.Namespace, *, alone: bool) -> dict[str, str]:
-    """What is set of the registry, by the names without schema.registry., and the login at the brokers."""
+    """What is set of the registry, by the names with schema.registry., and the login at the brokers."""
     stated = name_value_pairs("-X", options.settings)
-    options.settings = [text for text in options.settings if _plain(text.partition("=")[0]) is None]
+    options.settings = [text for text in options.settings if not _is_of_registry(text)]
     is_placed = bool(options.registry or getattr(options, "bootstrap_servers", None))
     given = {**from_files(options, is_placed=is_placed, tell=alone), **stated}
-    unknown = next((name for name in stated if name.startswith(_PREFIX) and _plain(name) not in _KNOWN), None)
-    if unknown is not None:
-        raise UsageError(f"-X {unknown!r} is no setting of a schema registry")
     sasl = {name: given[name] for name in _SASL if name in given}
-    return sasl | {plain: value for name, value in given.items() if (plain := _plain(name)) is not None}
+    ours = {name.removeprefix(_PREFIX): value for name, value in given.items() if _is_of_registry(name)}
+    return sasl | {_PREFIX + plain: value for plain, value in ours.items()}
 
 
-_KNOWN: Final = {"url", _TIMEOUT, *_LOGINS, *_OF_CLIENT, *_IGNORED}
-
-
-def _plain(name: str) -> str | None:
-    """The name of a registry's setting without what may stand in front; None for another setting."""
-    if name.startswith(_PREFIX):
-        return name.removeprefix(_PREFIX)
-    return name if name in (*_LOGINS, *_IGNORED) else None
-
-
-def _login(found: Mapping[str, str]) -> dict[str, str]:
-    source = found.get("basic.auth.credentials.source", "USER_INFO").upper()
-    if source not in ("USER_INFO", "URL", "SASL_INHERIT"):
-        raise UsageError("basic.auth.credentials.source: there are USER_INFO, URL and SASL_INHERIT")
-    if source == "SASL_INHERIT":
-        return dict(zip(("username", "password"), (found.get(name, "") for name in _SASL), strict=True))
-    made = {"token": found["bearer.auth.token"]} if found.get("bearer.auth.token") else {}
-    user, colon, password = found.get("basic.auth.user.info", "").partition(":")
-    if source == "URL" or not user:
-        return made
-    if not colon:
-        raise UsageError("basic.auth.user.info: write user:password")
-    return {**made, "username": user, "password": password}
-
-
-def _limits(options: argparse.Namespace, found: Mapping[str, str]) -> dict[str, int]:
-    limits = {}
-    if _TIMEOUT in found:
-        if not found[_TIMEOUT].isdecimal():
-            raise UsageError(f"{_PREFIX}{_TIMEOUT}: a number of milliseconds is needed")
-        limits["request_timeout_ms"] = int(found[_TIMEOUT])
-    if options.timeout is not None:
-        limits["default_api_timeout_ms"] = max(1, round(options.timeout * 1000))
-    return limits
+def _is_of_registry(name: str) -> bool:
+    return name.startswith((_PREFIX, *_LOGINS))
