@@ -1,0 +1,142 @@
+"""A schedule: which clients run, and which faults begin when. The same seed draws the same schedule."""
+
+import random
+from dataclasses import dataclass, replace
+from typing import Any
+
+NODES = (1, 2, 3)
+_CUTS = {
+    "delay": (0.05, 0.4),
+    "reset": (0.05, 1.0),
+    "half_open": (0.0, 0.0),
+    "split": (0.0, 0.0),
+    "slow": (2_000.0, 40_000.0),
+}
+"""Faults of the network, with the range of their amounts."""
+_PROCESSES = ("kill_broker", "stop_broker", "kill_client", "stop_client", "move_leaders", "move_coordinators")
+KINDS = (*_CUTS, "flip", *_PROCESSES)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Begins `at` seconds after the start and lasts for so many; `node` or `client` suffers, or one from the other.
+
+    The amount is of `delay` the seconds, of `reset` the longest life of a connection, of `slow` the bytes per second,
+    of `flip` the share of parts in which a bit is turned.
+    """
+
+    kind: str
+    at: float
+    lasts: float = 0.0
+    node: int | None = None
+    client: str | None = None
+    amount: float = 0.0
+
+    def __str__(self) -> str:
+        words = [f"{self.at:5.1f} s  {self.kind}"]
+        words += [f"node {self.node}"] if self.node else []
+        words += [f"of {self.client}"] if self.client else []
+        words += [f"for {self.lasts:.1f} s"] if self.lasts else []
+        words += [f"({self.amount:g})"] if self.amount else []
+        return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A process of `clients.py`: its name, its role, `threads` or `asyncio`, and what else it is told."""
+
+    name: str
+    role: str
+    form: str
+    given: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What a seed draws."""
+
+    seed: int
+    seconds: float
+    clients: tuple[Client, ...]
+    faults: tuple[Fault, ...]
+
+    def keeping(self, kept: list[int]) -> "Schedule":
+        """The same clients under fewer faults, by their numbers."""
+        return replace(self, faults=tuple(self.faults[number] for number in kept))
+
+    @property
+    def damages(self) -> bool:
+        """Whether bytes are changed that no checksum covers: then nothing is promised of what the cluster keeps."""
+        return any(fault.kind == "flip" for fault in self.faults)
+
+
+def draw(seed: int, seconds: float = 25.0) -> Schedule:
+    """One schedule."""
+    rng = random.Random(seed)
+    clients = _clients(rng)
+    if rng.random() < 0.1:
+        kinds = ["flip", *rng.choices(tuple(_CUTS), k=2)]
+    else:
+        kinds = rng.choices((*_CUTS, *_PROCESSES), k=rng.randint(3, 8))
+    faults = [_fault(rng, kind, seconds, [client.name for client in clients]) for kind in kinds]
+    return Schedule(seed, seconds, tuple(clients), tuple(sorted(faults, key=lambda fault: fault.at)))
+
+
+def _fault(rng: random.Random, kind: str, seconds: float, clients: list[str]) -> Fault:
+    at, lasts = round(rng.uniform(1, seconds * 0.8), 1), round(rng.uniform(1, 8), 1)
+    if kind.startswith("move"):
+        return Fault(kind, at)
+    if kind == "kill_client":
+        return Fault(kind, at, client=rng.choice(clients))
+    if kind == "stop_client":
+        return Fault(kind, at, lasts=round(rng.uniform(1, 12), 1), client=rng.choice(clients))
+    if kind.endswith("broker"):
+        return Fault(kind, at, lasts, node=rng.choice(NODES))
+    node = rng.choice((None, *NODES))
+    client = rng.choice((None, *clients)) if node is None or kind == "split" else None
+    if node is None and client is None:
+        node = rng.choice(NODES)
+    low, high = _CUTS.get(kind, (0.02, 0.2))
+    return Fault(kind, at, lasts, node, client, float(f"{rng.uniform(low, high):.2g}"))
+
+
+def _clients(rng: random.Random) -> list[Client]:
+    """A writer and a group that reads it always; besides that one or two of the rest."""
+    clients = [_client(rng, "writer", 0, topic="written")]
+    if rng.random() < 0.3:
+        clients.append(_client(rng, "writer", 1, topic="written"))
+    clients += _members(rng, "readers", "written")
+    for drawn in rng.sample(("transactions", "copy", "share"), k=rng.choice((1, 1, 2))):
+        clients += _DRAWN[drawn](rng)
+    return clients
+
+
+def _client(rng: random.Random, role: str, number: int, *, called: str = "", **given: Any) -> Client:
+    return Client(f"{called or role}-{number}", role, rng.choice(("threads", "asyncio")), given)
+
+
+def _members(rng: random.Random, group: str, topic: str) -> list[Client]:
+    given = {"group": group, "topic": topic} | _protocol(rng) | {"commits": rng.choice(("each", "some", "auto"))}
+    return [_client(rng, "member", number, called=group[:-1], **given) for number in range(2)]
+
+
+def _protocol(rng: random.Random) -> dict[str, Any]:
+    if rng.random() < 0.5:
+        return {"group_protocol": "consumer"}
+    return {"partition_assignment_strategy": [rng.choice(("range", "roundrobin", "sticky", "cooperative-sticky"))]}
+
+
+def _transactions(rng: random.Random) -> list[Client]:
+    return [_client(rng, "transactor", 0, topic="transacted"), *_members(rng, "auditors", "transacted")]
+
+
+def _copy(rng: random.Random) -> list[Client]:
+    given = {"group": "copiers", "topic": "written", "target": "copied"} | _protocol(rng)
+    return [_client(rng, "copier", number, **given) for number in range(2)]
+
+
+def _share(rng: random.Random) -> list[Client]:
+    return [_client(rng, "sharer", number, group="sharers", topic="written") for number in range(2)]
+
+
+_DRAWN = {"transactions": _transactions, "copy": _copy, "share": _share}
