@@ -113,6 +113,11 @@ test-soak: build java  ## real Kafka under many more kills, Spark beside its own
 		tests/spark/connector tests/spark/exactly_once tests/clients/test_producer_scheduling.py \
 		tests/codec/test_accumulator_scheduling.py $(PYTEST_ARGS)
 
+.PHONY: chaos
+chaos: build java  ## seeded faults over three real nodes, judged from the clients' histories: ten minutes (CHAOS_S, CHAOS_SEED)
+	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE) 4.4.0
+	@$(PY) -m tests.chaos $(CHAOS_ARGS)
+
 .PHONY: test-asan
 test-asan: build  ## the codec under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/ensure sanitizers
