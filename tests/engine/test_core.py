@@ -193,6 +193,24 @@ def test_a_request_unanswered_for_its_timeout_takes_the_connection_with_it() -> 
     assert isinstance(second.error, errors.ConnectError)
 
 
+def test_a_request_is_given_up_in_its_own_time_after_one_that_had_longer() -> None:
+    class AnswersOnce(Broker):
+        def metadata(self, message: Any, version: int, now: float) -> Any:
+            answers.append(now)
+            return super().metadata(message, version, now) if len(answers) == 1 else None
+
+    answers: list[float] = []
+    world = World({A: AnswersOnce("4.4.0")})
+    patient = world.ask(ANY, METADATA, metadata, timeout=300.0)
+    world.run(lambda: patient.ended)
+    assert patient.error is None
+    begun = world.now
+    outcome = world.ask(ANY, METADATA, metadata, timeout=5.0)
+    world.run(lambda: outcome.ended)
+    assert "did not answer Metadata within 5000 ms" in str(outcome.error)
+    assert 5 <= outcome.ended_at - begun < 5.1
+
+
 def test_a_lost_connection_fails_what_was_written_and_is_made_anew() -> None:
     world = World({A: Forgetful("4.4.0")})
     outcome = world.ask(ANY, METADATA, metadata)

@@ -92,3 +92,15 @@ def test_a_join_that_is_held_is_no_trouble() -> None:
     other = member_in(shared, "classic")
     shared.run(shared.now + 200)
     assert (other.owned, other.warnings, other.faults) == (set(), [], [])
+
+
+def test_a_member_whose_heartbeat_is_lost_keeps_its_place() -> None:
+    """The connection is half open: the JoinGroup before it, which may be held for minutes, gives it no more time."""
+    shared = world()
+    member = member_in(shared, "classic")
+    shared.run(lambda: member.owned == ALL)
+    before = member.membership.metadata
+    shared.faults.mute("Heartbeat")
+    shared.run(shared.now + 400)
+    assert member.owned == ALL
+    assert member.membership.metadata == before

@@ -43,7 +43,8 @@ cdef class LinkBase:
         except _errors.KafkaError as error:
             request.fail(error, now)
             return 0
-        if self._timeout is None:
+        # A held JoinGroup has minutes: what follows it on the connection has not.
+        if self._timeout is None or now + request.timeout < self._timeout.when:
             self.watch(now + request.timeout)
         return 0
 
@@ -62,7 +63,7 @@ cdef class LinkBase:
         raise NotImplementedError
 
     def watch(self, double moment):
-        """Sets `_timeout`: the oldest request is looked at then."""
+        """Sets `_timeout`, in place of one that is set: the oldest request is looked at then."""
         raise NotImplementedError
 
 

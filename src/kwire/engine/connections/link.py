@@ -390,6 +390,8 @@ class Link(LinkBase, Lifecycle):
     @override
     def watch(self, moment: float) -> None:
         """The oldest request is looked at then."""
+        if self._timeout is not None:
+            self._timeout.cancel()
         self._timeout = self._connections.call_at(moment, self._look_for_silence)
 
     def _look_for_silence(self, now: float) -> None:
