@@ -208,23 +208,27 @@ def final_once_accepted(evidence: Evidence) -> Iterator[str]:
 def in_time(evidence: Evidence) -> Iterator[str]:
     """A call returns, and a delivery is known, within its time; stops of its process and of the machine apart."""
     ends: dict[tuple[str, object], float] = {}
+    waited: dict[tuple[str, object], float] = {}
     gone: dict[str, float] = {}
     for event in evidence.of("ended", "delivered", "failed", "killed", "exited"):
         if event["event"] in ("killed", "exited"):
             gone[event["client"]] = event["t"]
         else:
-            ends[event["who"], event.get("call", event.get("value"))] = event["t"]
+            key = event["who"], event.get("call", event.get("value"))
+            ends[key], waited[key] = event["t"], event.get("waited", 0.0)
     over = max((event["t"] for event in evidence.events), default=0.0)
     pauses = _pauses(evidence)
     for event in evidence.of("begun", "sent"):
         who, within = event["who"], event["within"]
         if within is None:
             continue
-        end = ends.get((who, event.get("call", event.get("value"))), gone.get(who, over))
+        key = who, event.get("call", event.get("value"))
+        end = ends.get(key, gone.get(who, over))
         taken = end - event["t"]
         if taken <= within + GRACE_S:
             continue
-        excused = sum(max(0.0, min(end, till) - max(event["t"], since)) for since, till in pauses[who] + pauses[""])
+        excused = waited.get(key, 0.0)
+        excused += sum(max(0.0, min(end, till) - max(event["t"], since)) for since, till in pauses[who] + pauses[""])
         if taken - excused > within + GRACE_S:
             what = event.get("name") or f"the delivery of {event['value']!r}"
             yield f"{who}: {what} took {taken:.1f} s of {within:g} at {event['t']:.1f} ({excused:.1f} s excused)"

@@ -9,6 +9,8 @@ else runs. SIGTERM ends a program in order; with exit code 3 it asks to be start
 import asyncio
 import inspect
 import json
+import logging
+import os
 import random
 import signal
 import sys
@@ -54,6 +56,7 @@ class Program:
     async def call(self, name: str, within: float | None, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
         """Calls, awaits if need be, and writes down when it began and ended."""
         number = next(self._calls)
+        waited = waited_for_processor()
         self.note("begun", call=number, name=name, within=within)
         try:
             result = function(*args, **more)
@@ -61,9 +64,9 @@ class Program:
             if self._is_async and inspect.isawaitable(result):
                 result = await result
         except Exception as error:
-            self.note("ended", call=number, error=told(error))
+            self.note("ended", call=number, waited=waited_for_processor() - waited, error=told(error))
             raise
-        self.note("ended", call=number)
+        self.note("ended", call=number, waited=waited_for_processor() - waited)
         return result
 
     def producer(self, **settings: Any) -> Any:
@@ -149,6 +152,14 @@ class Program:
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+def waited_for_processor() -> float:
+    """The seconds in which this thread could have run and the machine let it wait (Linux; else 0)."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except OSError:
+        return 0.0
 
 
 def told(error: BaseException) -> dict[str, Any]:
@@ -363,6 +374,7 @@ ROLES = {"writer": writer, "member": member, "transactor": transactor, "copier":
 
 def main(given: dict[str, Any]) -> int:
     """Runs the role that is named."""
+    logging.basicConfig(level=os.environ.get("CHAOS_LOG", "WARNING"), format="%(created).3f %(name)s %(message)s")
     program = Program(given)
     try:
         asyncio.run(ROLES[given["role"]](program))

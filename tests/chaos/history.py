@@ -5,7 +5,7 @@ A line has `t` (CLOCK_MONOTONIC, which all processes of a machine share), `who` 
 
     started         role, and what it works on: group, topic, target, share, transactional
     begun           call, name, within: a call, and the seconds in which it promises to return
-    ended           call, and error if it raised
+    ended           call, waited: the seconds without a processor, and error if it raised
     sent            topic, partition, value, within: a record before it is handed to the producer
     delivered       topic, partition, value, offset
     failed          topic, partition, value, error

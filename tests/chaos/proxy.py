@@ -76,6 +76,7 @@ class FaultyProxy(Proxy):
         first = await reader.read(_PART)
         connection = Connection(_client_id(first), writers)
         self._connections.add(connection)
+        pumps: list[asyncio.Task[None]] = []
         try:
             connection.silent = self._of(connection, "split") is not None
             far_reader, far_writer = await asyncio.open_connection(LOOPBACK, self._target)
@@ -90,11 +91,13 @@ class FaultyProxy(Proxy):
                 return_when=asyncio.FIRST_COMPLETED,
                 timeout=self._rng.uniform(0.02, life.amount) if life else None,
             )
-            for pump in pumps:
-                pump.cancel()
             if life:
                 connection.cut()
+        except asyncio.CancelledError:
+            return  # the proxy ends; asyncio would tell of each connection
         finally:
+            for pump in pumps:
+                pump.cancel()
             self._connections.discard(connection)
 
     async def _pump(

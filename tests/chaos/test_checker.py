@@ -187,6 +187,10 @@ def test_a_broken_promise_is_found_by_its_rule(rule: str) -> None:
             id="a machine that was late",
         ),
         pytest.param(
+            lambda evidence: (slow_call(evidence), find(evidence, "ended", call=7).update(waited=3.5)),
+            id="a thread that was ready and got no processor",
+        ),
+        pytest.param(
             lambda evidence: add(
                 evidence,
                 event("begun", 9.0, call=3, name="close", within=2.0),
