@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--list", action="store_true", help="print the matrix")
     parser.add_argument("--nodes", type=int, default=1, help="how many nodes (default 1)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a property of the broker")
-    parser.add_argument("--secure", action="store_true", help="open listeners with TLS and SASL; one node")
+    parser.add_argument("--secure", action="store_true", help="open listeners with TLS and SASL")
     options = parser.parse_args(arguments)
     if options.list:
         for release in RELEASES:
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
         if options.secure:
             from tests.brokers.secure_listeners import listening  # only here: the demonstration has no package for keys
 
-            with listening(options.releases[0], overrides) as (cluster, describe):
+            with listening(options.releases[0], options.nodes, overrides) as (cluster, describe):
                 return _serve(cluster, describe)
         return _serve(Cluster(options.releases[0], nodes=options.nodes, overrides=overrides))
     except (BrokerError, ValueError) as error:

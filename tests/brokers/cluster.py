@@ -158,6 +158,10 @@ class Cluster:
     def _prepare(self) -> None:
         """For subclasses: the folder and the ports are there, ZooKeeper has been launched, no node is configured."""
 
+    def _overrides_of(self, place: NodePlace) -> Mapping[str, str]:
+        """What goes over the properties of one node."""
+        return self._overrides
+
     def _java(self, main: str, *arguments: str) -> list[str]:
         logging = [
             f"-Dlog4j.configuration=file:{self.folder / 'log4j.properties'}",
@@ -178,7 +182,7 @@ class Cluster:
     def _configure(self) -> None:
         for place in self._places:
             config = properties.server_properties(
-                self.release, place, self._places, self._zookeeper_port, self._overrides
+                self.release, place, self._places, self._zookeeper_port, self._overrides_of(place)
             )
             (place.folder / "server.properties").write_text(properties.render(config), encoding="utf-8")
         if self.release.mode == "kraft":

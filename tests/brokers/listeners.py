@@ -1,4 +1,4 @@
-"""A broker with many listeners: every protocol and mechanism, right and wrong certificates, short sessions.
+"""Brokers with many listeners each: every protocol and mechanism, right and wrong certificates, short sessions.
 
 From 1.1 on a listener has a name and settings of its own, so that one broker has all of them. Older ones have one
 listener per protocol with the same keys behind each, and one JAAS file; they look at a client's certificate where it
@@ -26,16 +26,21 @@ _BY_PROTOCOL = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A listener by its name, its protocol and the port where it listens."""
+    """A listener by its name, its protocol and the port where each node has it, in the order of their ids."""
 
     name: str
     protocol: str
-    port: int
+    ports: tuple[int, ...]
+
+    @property
+    def port(self) -> int:
+        """That of the first node."""
+        return self.ports[0]
 
     @property
     def address(self) -> str:
-        """`127.0.0.1:port`."""
-        return f"{LOOPBACK}:{self.port}"
+        """All nodes, `127.0.0.1:port` with commas between."""
+        return ",".join(f"{LOOPBACK}:{port}" for port in self.ports)
 
     @property
     def speaks_sasl(self) -> bool:
@@ -46,7 +51,7 @@ class Listener:
 class Listeners:
     """The listeners of one release, the configuration that opens them and the files that it names (in `folder`)."""
 
-    def __init__(self, release: Release, keys: Keys, kdc: Kdc | None, folder: Path) -> None:
+    def __init__(self, release: Release, keys: Keys, kdc: Kdc | None, folder: Path, *, nodes: int = 1) -> None:
         self._release = release
         self._keys = keys
         self._kdc = kdc
@@ -54,10 +59,8 @@ class Listeners:
         protocols = _protocols(release)
         if not self.mechanisms:
             protocols = {name: protocol for name, protocol in protocols.items() if protocol == "SSL"}
-        ports = free_ports(len(protocols))
         self._listeners = {
-            name: Listener(name, protocol, port)
-            for (name, protocol), port in zip(protocols.items(), ports, strict=True)
+            name: Listener(name, protocol, tuple(free_ports(nodes))) for name, protocol in protocols.items()
         }
 
     def __getitem__(self, name: str) -> Listener:
@@ -95,9 +98,9 @@ class Listeners:
             for argument in ("--add-scram", f"{mechanism}=[name={user},password={password}]")
         ]
 
-    def properties(self) -> Properties:
-        """What goes over the broker's properties."""
-        found = self._properties_of_listeners() | self._keys_of_listeners()
+    def properties(self, node_id: int = 1) -> Properties:
+        """What goes over the properties of a node."""
+        found = self._places_of_listeners(node_id) | self._keys_of_listeners()
         if self._release.number >= (0, 10):
             found["sasl.enabled.mechanisms"] = ",".join(self.mechanisms)
         if self._kdc:
@@ -118,8 +121,8 @@ class Listeners:
             }
         return found
 
-    def _properties_of_listeners(self) -> Properties:
-        places = {listener.name: f"{listener.name}://{LOOPBACK}:{listener.port}" for listener in self}
+    def _places_of_listeners(self, node_id: int) -> Properties:
+        places = {each.name: f"{each.name}://{LOOPBACK}:{each.ports[node_id - 1]}" for each in self}
         plain = f"PLAINTEXT://{LOOPBACK}:{{port}}"
         listeners = ",".join([plain, *places.values()])
         found = {"listeners": listeners}

@@ -1,4 +1,4 @@
-"""One node of a release with the listeners of listeners.py, its keys and its users."""
+"""Nodes of a release with the listeners of listeners.py, their keys and users."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,32 +17,40 @@ _USERS_WITHIN_S = 60.0
 
 
 class SecureCluster(Cluster):
-    """A Cluster of one node; `listeners` says where its listeners are, once it has started."""
+    """A Cluster; `listeners` says where its listeners are, once it has started."""
 
     def __init__(
-        self, release: str | Release, keys: Keys, kdc: Kdc | None, *, overrides: Mapping[str, str] | None = None
+        self,
+        release: str | Release,
+        keys: Keys,
+        kdc: Kdc | None,
+        *,
+        nodes: int = 1,
+        overrides: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(release, overrides=overrides)
-        self._given = dict(overrides or {})
+        super().__init__(release, nodes=nodes, overrides=overrides)
         self._kdc = kdc
         self.keys = keys
 
     @property
     def log(self) -> Path:
-        """What the broker writes: its log, its standard output and error."""
+        """What the first broker writes: its log, its standard output and error."""
         return self.broker().log
 
     def _prepare(self) -> None:
-        self.listeners = Listeners(self.release, self.keys, self._kdc, self.folder)
-        self._overrides = self.listeners.properties() | self._given
+        self.listeners = Listeners(self.release, self.keys, self._kdc, self.folder, nodes=len(self.node_ids))
         self._jvm_flags = self.listeners.jvm_flags
         self._format_arguments = self.listeners.format_arguments
         if self.release.mode == "zookeeper" and "SCRAM-SHA-512" in self.listeners.mechanisms:
             self._make_users()
 
+    def _overrides_of(self, place: NodePlace) -> Mapping[str, str]:
+        return self.listeners.properties(place.node_id) | super()._overrides_of(place)
+
     def _serves(self, place: NodePlace, running: set[int]) -> bool:
         # KRaft opens one listener after the other.
-        return super()._serves(place, running) and all(is_open(listener.port) for listener in self.listeners)
+        ports = [listener.ports[place.node_id - 1] for listener in self.listeners]
+        return super()._serves(place, running) and all(map(is_open, ports))
 
     def _make_users(self) -> None:
         for name, password in USERS.items():

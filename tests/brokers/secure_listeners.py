@@ -1,4 +1,4 @@
-"""A real broker with every kind of listener, for a person at the shell: its keys and realm in a folder of its own, and
+"""Real brokers with every kind of listener, for a person at the shell: their keys and realm in a folder of its own, and
 what a client has to know to log in.
 """
 
@@ -18,14 +18,16 @@ from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
 
 @contextlib.contextmanager
-def listening(release: str, overrides: dict[str, str]) -> Iterator[tuple[SecureCluster, Callable[[], None]]]:
+def listening(
+    release: str, nodes: int, overrides: dict[str, str]
+) -> Iterator[tuple[SecureCluster, Callable[[], None]]]:
     """A cluster to start, and what prints its listeners, users and files once it is up; the folder goes at the end."""
     folder = new_folder("secure")
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         missing = Kdc.missing()
         kdc = None if missing else stack.enter_context(Kdc(folder / "realm"))
-        cluster = SecureCluster(release, Keys(folder / "keys"), kdc, overrides=overrides)
+        cluster = SecureCluster(release, Keys(folder / "keys"), kdc, nodes=nodes, overrides=overrides)
         yield cluster, partial(_describe, cluster, folder, kdc)
 
 

@@ -12,6 +12,7 @@ from tests.brokers import find_release
 from tests.brokers.keys import Keys
 from tests.brokers.listeners import USERS, Listener, mechanisms
 from tests.brokers.plugin import SecureClusterOf
+from tests.brokers.secure_cluster import SecureCluster
 from tests.certificates import PASSWORD as PASSWORD_OF_KEYS
 
 pytestmark = pytest.mark.kafka_all
@@ -116,3 +117,16 @@ def test_listeners_with_another_certificate(
         refused = _produce(listeners[name].address, tls, new_topic())
         assert refused is not None
         assert "certificate verify failed" in refused.str()
+
+
+def test_each_of_three_nodes_has_the_listeners(keys: Keys, new_topic: NewTopic) -> None:
+    topic = new_topic()
+    with SecureCluster("4.4.0", keys, None, nodes=3) as cluster:
+        listener = cluster.listeners["SASL_SSL"]
+        settings = _unlocked(listener, keys) | _login("SCRAM-SHA-512")
+        addresses = listener.address.split(",")
+        assert [_produce(address, settings, topic) for address in addresses] == [None] * 3
+        cluster.kill_node(1)
+        assert _produce(listener.address, settings, topic) is None
+        cluster.start_node(1)
+        assert _produce(addresses[0], settings, topic) is None

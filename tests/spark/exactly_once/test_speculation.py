@@ -14,7 +14,7 @@ import pytest
 from kwire import Admin, Consumer, Producer
 from tests.brokers import Cluster
 from tests.brokers.spark_jars import OLDEST_SPARK, spark_is
-from tests.spark.exactly_once.standalone import Standalone
+from tests.spark.standalone import Standalone
 from tests.thorough import SOAK, THOROUGH
 
 PARTITIONS = 4
