@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from kwire.spark.workers.shipped import Shipped
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -25,7 +27,7 @@ class TaskPartition(InputPartition):
         self.task = task
 
 
-class KwireReader(DataSourceReader):
+class KwireReader(Shipped, DataSourceReader):
     """Plans a batch read in the planning process and runs its tasks in the workers."""
 
     def __init__(self, options: BatchOptions) -> None:

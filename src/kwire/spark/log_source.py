@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from kwire.engine.common.secret import hiding_arguments
 from kwire.errors import UnsupportedError
 from kwire.spark.source_checks import check_arrow, check_schema, tell_which_python
+from kwire.spark.workers.shipped import Shipped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,7 +87,7 @@ class _NoStream(DataSourceStreamReader):
         return iter(())  # never called
 
 
-class KwireLogReader(DataSourceReader):
+class KwireLogReader(Shipped, DataSourceReader):
     """Plans a read of segments in the planning process and runs its tasks in the workers."""
 
     def __init__(self, options: LogOptions) -> None:

@@ -18,6 +18,7 @@ from kwire.spark.batch_reader import TaskPartition
 from kwire.spark.options.stream import LIMITS, StreamOptions, parse_stream_options
 from kwire.spark.ranges.stream_offsets import Offsets, is_marked, offsets_from_json, offsets_to_json
 from kwire.spark.source_checks import check_schema
+from kwire.spark.workers.shipped import Shipped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +45,7 @@ def stream_reader(options: Mapping[str, str], schema: StructType) -> KwireStream
     return KwireStreamReader(parsed, None)
 
 
-class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class KwireStreamReader(Shipped, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """One stream; offsets are those of `stream_offsets`."""
 
     def __init__(self, options: StreamOptions | None, fault: KafkaError | None) -> None:

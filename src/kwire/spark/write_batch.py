@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from kwire.errors import ConfigError
 from kwire.spark.options.write import EXACTLY_ONCE, WriteOptions, parse_write_options
+from kwire.spark.workers.shipped import Shipped
 from kwire.spark.writing.write_schema import check_write_schema
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
     return KwireWriter(parsed)
 
 
-class KwireWriter(DataSourceArrowWriter):
+class KwireWriter(Shipped, DataSourceArrowWriter):
     """Writes the rows of a DataFrame to topics, at least once."""
 
     def __init__(self, options: WriteOptions) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter, WriterCommitMessage
 
 from kwire.spark.options.write import EXACTLY_ONCE, WriteOptions, parse_write_options
+from kwire.spark.workers.shipped import Shipped
 from kwire.spark.write_batch import Written, warn_of_rows_left
 from kwire.spark.writing.write_schema import check_write_schema
 
@@ -34,7 +35,7 @@ def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: boo
 
 
 # PySpark hands Arrow batches to every DataSourceArrowWriter, in streams too; its own base for both begins with 4.1.
-class KwireStreamWriter(DataSourceStreamWriter, DataSourceArrowWriter):
+class KwireStreamWriter(Shipped, DataSourceStreamWriter, DataSourceArrowWriter):
     """Writes the rows of a stream to topics, at least once."""
 
     def __init__(self, options: WriteOptions) -> None:

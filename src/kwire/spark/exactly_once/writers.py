@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter
 from kwire.errors import ConfigError
 from kwire.spark.exactly_once.decisions import ExactlyOnceError, Job
 from kwire.spark.options.write import WriteOptions
+from kwire.spark.workers.shipped import Shipped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +36,7 @@ class TaskPrepared(WriterCommitMessage):
         self.prepared = prepared
 
 
-class ExactlyOnceWriter(DataSourceArrowWriter):
+class ExactlyOnceWriter(Shipped, DataSourceArrowWriter):
     """Writes a DataFrame: all of its rows, or none. `run` is this write's own."""
 
     def __init__(self, options: WriteOptions) -> None:
@@ -52,7 +53,7 @@ class ExactlyOnceWriter(DataSourceArrowWriter):
         _abort(self.options, messages)
 
 
-class ExactlyOnceStreamWriter(DataSourceStreamWriter, DataSourceArrowWriter):
+class ExactlyOnceStreamWriter(Shipped, DataSourceStreamWriter, DataSourceArrowWriter):
     """Writes each micro-batch of a query once, however often Spark runs it."""
 
     def __init__(self, options: WriteOptions, given: Mapping[str, str]) -> None:
