@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from kwire.errors import ConfigError
 from kwire.spark.options.write import EXACTLY_ONCE, WriteOptions, parse_write_options
+from kwire.spark.workers.logs import tell_from
 from kwire.spark.workers.shipped import Shipped
 from kwire.spark.writing.write_schema import check_write_schema
 
@@ -60,6 +61,7 @@ class KwireWriter(Shipped, DataSourceArrowWriter):
         return Written(write_task(self.options, iterator))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        tell_from(self.options.log_level)
         _log.info("Wrote %d rows in %d tasks", rows_of(messages), len(messages))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:

@@ -122,3 +122,19 @@ def test_a_task_that_is_stopped_leaves_no_consumer(options: Options, servers: st
     rows.close()
     assert idle_clients() == []
     assert sum(batch.num_rows for batch in read_task(chosen, tuple(whole))) == 30_000
+
+
+def test_the_log_tells_what_a_task_read(options: Options, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="kwire.spark"):
+        values(options(columns="value"), part(0, 10, 40), part(2, 0, 7))
+    told = [record.getMessage() for record in caplog.records if " read " in record.getMessage()]
+    assert [text.partition(", in ")[0] for text in told] == [
+        "This process read tens-0, offsets 10 to 40: 30 rows, 324 bytes",
+        "This process read tens-2, offsets 0 to 7: 7 rows, 71 bytes",
+    ]
+
+
+def test_the_log_tells_what_is_planned(options: Options, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="kwire.spark"):
+        plan_tasks(options(startingOffsets='{"tens":{"0":90,"1":100,"2":95}}', maxTasks="1"))
+    assert "1 tasks read 15 offsets: tens-0 from 90 to 100, tens-2 from 95 to 100" in caplog.messages

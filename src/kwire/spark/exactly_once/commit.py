@@ -189,6 +189,7 @@ class Committer:
         decision = decide(last, self._job, self._rows, self._prepared, runs)
         self._store(decision, last)
         self._finish(decision)
+        _log.info("%s is committed: %d rows in %d transactions", self._job, self._rows, len(self._prepared))
         self._sweep(strays)
 
     # -- 1 and 2: fence, and read -----------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from kwire.spark.exactly_once.decisions import NO_DECISION, Decision, Job
 from kwire.spark.exactly_once.names import WorkerNames
 from kwire.spark.options.write import WriteOptions, transactional
 from kwire.spark.workers.heap import settle_heap
+from kwire.spark.workers.logs import tell_from
 from kwire.spark.writing.write_task import TaskReport, borrowed_producer, write_rows
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Prepared:
 def write_prepared(options: WriteOptions, job: Job, batches: Iterable[pa.RecordBatch]) -> Prepared:
     """Writes the rows in a transaction that stays open; none where there are no rows."""
     settle_heap()
+    tell_from(options.log_level)
     filled = (batch for batch in batches if batch.num_rows)
     first = next(filled, None)
     if first is None:

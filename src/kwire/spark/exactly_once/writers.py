@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter
 from kwire.errors import ConfigError
 from kwire.spark.exactly_once.decisions import ExactlyOnceError, Job
 from kwire.spark.options.write import WriteOptions
+from kwire.spark.workers.logs import tell_from
 from kwire.spark.workers.shipped import Shipped
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def _committer(options: WriteOptions, messages: Sequence[WriterCommitMessage | N
     """None where no task has said anything."""
     from kwire.spark.exactly_once.commit import Committer
 
+    tell_from(options.log_level)
     prepared = [message.prepared for message in messages if isinstance(message, TaskPrepared)]
     if not prepared:
         return None

@@ -1,9 +1,9 @@
 """The options of a read: their names, their meaning, and what is refused.
 
 Names and meaning are those of Spark's Kafka source, so that a job changes from `format("kafka")` by that word alone;
-`columns`, `maxTasks` and `slots` are kwire's own. `ReadOptions` is what batch reads and streams share and what a task
-needs; `BatchOptions` adds the bounds of a batch. Pure: no socket, no Spark. Everything at fault raises ConfigError and
-names the option.
+`columns`, `maxTasks`, `slots` and `logLevel` are kwire's own. `ReadOptions` is what batch reads and streams share and
+what a task needs; `BatchOptions` adds the bounds of a batch. Pure: no socket, no Spark. Everything at fault raises
+ConfigError and names the option.
 
 What differs from Spark's Kafka source, on purpose:
 
@@ -40,6 +40,7 @@ from kwire.spark.ranges.offsets import (
     parse_times_by_partition,
 )
 from kwire.spark.ranges.tasks import NO_LIMITS, TaskLimits
+from kwire.spark.workers.logs import LEVELS
 
 _SELECTIONS: Final = ("assign", "subscribe", "subscribePattern")
 _WITHOUT_EFFECT: Final = {
@@ -65,6 +66,7 @@ SHARED_NAMES: Final = frozenset(
         "slots",
         "failOnDataLoss",
         "kafkaConsumer.pollTimeoutMs",
+        "logLevel",
     }
 )
 NAMES: Final = SHARED_NAMES | {"endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"}
@@ -95,6 +97,7 @@ class ReadOptions:
     slots: int | None = None
     fail_on_data_loss: bool = True
     poll_timeout_s: float = _DEFAULT_POLL_TIMEOUT_MS / 1000
+    log_level: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +143,7 @@ def shared_read_options(given: GivenOptions) -> dict[str, Any]:
         "slots": given.integer("slots", minimum=1),
         "fail_on_data_loss": given.boolean("failOnDataLoss", True),
         "poll_timeout_s": (poll_timeout_ms or 0) / 1000,
+        "log_level": given.choice("logLevel", LEVELS, "") or None,
     }
 
 

@@ -15,10 +15,11 @@ from kwire.engine.settings.clients import ProducerSettings
 from kwire.errors import ConfigError
 from kwire.spark.options.client import checked_properties
 from kwire.spark.options.given import GivenOptions
+from kwire.spark.workers.logs import LEVELS
 
 AT_LEAST_ONCE: Final = "at-least-once"
 EXACTLY_ONCE: Final = "exactly-once"
-NAMES: Final = frozenset({"topic", "deliveryGuarantee", "transactionalIdPrefix"})
+NAMES: Final = frozenset({"topic", "deliveryGuarantee", "transactionalIdPrefix", "logLevel"})
 
 # Spark hands a stream's writer those of its own, too.
 _OF_SPARK: Final = frozenset(
@@ -55,6 +56,7 @@ class WriteOptions:
     topic: str | None = None
     guarantee: str = AT_LEAST_ONCE
     transactional_id_prefix: str | None = None
+    log_level: str | None = None
 
 
 def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
@@ -72,6 +74,7 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
         topic=_given_or_none(given, "topic"),
         guarantee=guarantee,
         transactional_id_prefix=_given_or_none(given, "transactionalIdPrefix"),
+        log_level=given.choice("logLevel", LEVELS, "") or None,
     )
     _check_guarantee(written)
     given.warn_once()

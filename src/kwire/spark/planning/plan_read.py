@@ -6,13 +6,25 @@ partitions there are. All ends are bound here, so the tasks are pure functions o
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 from kwire.engine.common.addresses import TopicPartition
 from kwire.spark.options.read import BatchOptions
 from kwire.spark.planning.live_cluster import LiveCluster
 from kwire.spark.ranges.offsets import Bound, bind
-from kwire.spark.ranges.tasks import DEFAULT_RECORD_SIZE, ROWS_OF_A_BATCH_TASK, OffsetRange, Task, plan, slots
+from kwire.spark.ranges.tasks import (
+    DEFAULT_RECORD_SIZE,
+    ROWS_OF_A_BATCH_TASK,
+    OffsetRange,
+    Task,
+    plan,
+    plan_text,
+    slots,
+)
+from kwire.spark.workers.logs import tell_from
+
+_log = logging.getLogger("kwire.spark")
 
 
 def plan_tasks(options: BatchOptions) -> list[Task]:
@@ -22,6 +34,7 @@ def plan_tasks(options: BatchOptions) -> list[Task]:
     and ConnectError, with a cause for each address, when no broker answers within `kafka.default.api.timeout.ms`, or
     each address refuses for 15 s.
     """
+    tell_from(options.log_level)
     with LiveCluster(options.client, gives_up_early=True) as cluster:
         leaders = cluster.partitions(options.selection)
         ends = cluster.ends(leaders)
@@ -34,7 +47,9 @@ def plan_tasks(options: BatchOptions) -> list[Task]:
         for tp, (start, end) in bound.items()
     ]
     at_once = options.slots or slots()
-    return plan(ranges, limits=options.limits, slots=at_once, rows_of_a_task=ROWS_OF_A_BATCH_TASK, cut=True)
+    tasks = plan(ranges, limits=options.limits, slots=at_once, rows_of_a_task=ROWS_OF_A_BATCH_TASK, cut=True)
+    _log.info("%s", plan_text(ranges, tasks))
+    return tasks
 
 
 def _offsets_of_times(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
@@ -32,6 +32,7 @@ from kwire.spark.reading.columns import ColumnBatches
 from kwire.spark.reading.read_loss import Loss, LossCheck, is_recreated
 from kwire.spark.workers.clients import borrowed
 from kwire.spark.workers.heap import settle_heap
+from kwire.spark.workers.logs import task_name, tell_from
 
 _log = logging.getLogger("kwire.spark")
 
@@ -39,6 +40,7 @@ _POLL_S: Final = 0.5
 # A poll returns all that a response brought: it is cut into batches here, and shorter polls cost a tenth more.
 _MAX_PER_POLL: Final = 1 << 24
 _FIRST_LOOK_S: Final = 1.0
+_ALL: Final = 1 << 62
 
 
 def read_task(options: ReadOptions, task: Task) -> Iterator[pa.RecordBatch]:
@@ -49,6 +51,7 @@ def read_task(options: ReadOptions, task: Task) -> Iterator[pa.RecordBatch]:
     offset, for damaged records, and DecodeError for those that a decoder cannot read.
     """
     settle_heap()
+    tell_from(options.log_level)
     batches = ColumnBatches(options.columns, options.decoding)
     name = ("consumer", *sorted(options.client.items()))
     with borrowed(partial(_consumer, options), name) as consumer, errors_by_option(options.client):
@@ -101,6 +104,18 @@ class _Silence:
         return True
 
 
+class _Count:
+    """How many records were read, and their bytes after decompression."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.size = 0
+
+    def add(self, records: Records) -> None:
+        self.rows += len(records)
+        self.size += records.measure(0, len(records), _ALL)[1]
+
+
 class _RangeReader:
     """Reads one range in each of several partitions."""
 
@@ -114,6 +129,24 @@ class _RangeReader:
         self._told: set[TopicPartition] = set()
 
     def read(self) -> Iterator[tuple[TopicPartition, Records]]:
+        began = time.monotonic()
+        counts = {each.partition: _Count() for each in self._ranges}
+        for tp, records in self._read():
+            counts[tp].add(records)
+            yield tp, records
+        if _log.isEnabledFor(logging.INFO):
+            self._tell(counts, time.monotonic() - began)
+
+    def _tell(self, counts: Mapping[TopicPartition, _Count], seconds: float) -> None:
+        task = task_name()
+        for each in self._ranges:
+            count = counts[each.partition]
+            _log.info(
+                "%s read %s, offsets %d to %d: %d rows, %d bytes, in %.3f s",
+                task, each.partition, each.start, each.end, count.rows, count.size, seconds,
+            )  # fmt: skip
+
+    def _read(self) -> Iterator[tuple[TopicPartition, Records]]:
         consumer = self._consumer
         starts: dict[tuple[str, int], int] = {each.partition: each.start for each in self._ranges}
         ends: dict[tuple[str, int], int] = {each.partition: each.end for each in self._ranges}

@@ -21,9 +21,18 @@ from kwire.spark.planning.live_cluster import SIZES_WITHIN_S, LiveCluster
 from kwire.spark.ranges.offsets import EARLIEST, LATEST, DataLossError
 from kwire.spark.ranges.stream_limits import MinimumWait, limit_bytes, limit_offsets
 from kwire.spark.ranges.stream_offsets import Offsets
-from kwire.spark.ranges.tasks import DEFAULT_RECORD_SIZE, ROWS_OF_A_STREAM_TASK, OffsetRange, Task, plan, slots
+from kwire.spark.ranges.tasks import (
+    DEFAULT_RECORD_SIZE,
+    ROWS_OF_A_STREAM_TASK,
+    OffsetRange,
+    Task,
+    plan,
+    plan_text,
+    slots,
+)
 from kwire.spark.streams.group import GroupCommits
 from kwire.spark.streams.loss import check_frozen_ends, judge, loss_text
+from kwire.spark.workers.logs import tell_from
 
 _log = logging.getLogger("kwire.spark")
 
@@ -55,6 +64,7 @@ class StreamSource:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        tell_from(options.log_level)
         self._options = options
         self._sleep = sleep
         self._cluster = LiveCluster(options.client)
@@ -157,7 +167,9 @@ class StreamSource:
             for tp, (first, last) in ranges.items()
         ]
         at_once = self._options.slots or slots()
-        return plan(whole, limits=self._options.limits, slots=at_once, rows_of_a_task=ROWS_OF_A_STREAM_TASK)
+        tasks = plan(whole, limits=self._options.limits, slots=at_once, rows_of_a_task=ROWS_OF_A_STREAM_TASK)
+        _log.info("%s", plan_text(whole, tasks))
+        return tasks
 
     def _report_loss(self, text: str) -> None:
         if self._options.fail_on_data_loss:

@@ -7,6 +7,8 @@ after a failed task it is closed, with what it still held.
 
 from __future__ import annotations
 
+import logging
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,12 +20,16 @@ import pyarrow.compute as pc
 from kwire._codec import SentRows
 from kwire.columns.sent_rows import first_failure
 from kwire.errors import DeliveryError, KafkaError
+from kwire.errors.listing import first_of
 from kwire.errors.wording import spelled
 from kwire.producer import Producer
 from kwire.spark.options.client import errors_by_option, options_of
 from kwire.spark.options.write import WriteOptions
 from kwire.spark.workers.clients import borrowed
 from kwire.spark.workers.heap import settle_heap
+from kwire.spark.workers.logs import task_name, tell_from
+
+_log = logging.getLogger("kwire.spark")
 
 _RECORD_COLUMNS = ("value", "key", "headers")
 
@@ -47,6 +53,7 @@ class TaskReport:
 def write_task(options: WriteOptions, batches: Iterable[pa.RecordBatch]) -> TaskReport:
     """Writes the rows at least once, with the worker's producer for these options."""
     settle_heap()
+    tell_from(options.log_level)
     with borrowed_producer(options) as producer:
         return write_rows(options, batches, producer)
 
@@ -56,11 +63,17 @@ def write_rows(options: WriteOptions, batches: Iterable[pa.RecordBatch], produce
 
     Raises WriteError for rows that cannot be written, or were not.
     """
+    began = time.monotonic()
     writing = _Writing(options, producer)
     for batch in batches:
         if batch.num_rows:
             writing.send(batch)
-    return writing.finish()
+    report = writing.finish()
+    if _log.isEnabledFor(logging.INFO):
+        places = [f"{topic}-{partition}" for topic, partition in sorted(report.next_offsets)]
+        seconds = time.monotonic() - began
+        _log.info("%s wrote %d rows to %s in %.3f s", task_name(), report.rows, first_of(places, 5), seconds)
+    return report
 
 
 @contextmanager
