@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 BROKER ?= embedded
+KILLS  ?= 0
 RESOLVE := $(PY) -m tests.brokers --resolve
 # Processes of `make test`, each with real brokers of its own.
 WORKERS ?= 2
@@ -74,6 +75,11 @@ prometheus:
 demo: extension java  ## a million records from a producer to a PySpark job (BROKER=embedded or BROKER=kafka)
 	@if [ $(BROKER) = kafka ]; then scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE) 4.4.0; fi
 	@$(PY) -m demo --broker $(BROKER)
+
+.PHONY: demo-cluster
+demo-cluster: build java  ## a streaming job, exactly once, on a Spark cluster with three brokers (KILLS=30: while processes are killed)
+	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE) 4.4.0
+	@$(PY) -m demo.cluster --kills $(KILLS)
 
 .PHONY: test
 test: build java kerberos  ## the tests of every push, with one real Kafka and one Spark: some minutes
