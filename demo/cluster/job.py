@@ -32,7 +32,7 @@ def start(spark: SparkSession, given: dict[str, Any]) -> StreamingQuery:
         .option("subscribe", given["source"])
         .option("startingOffsets", "earliest")
         .option("maxOffsetsPerTrigger", given["per_batch"])
-        .option("maxTasks", given["tasks"])
+        .option("minPartitions", given["tasks"])
         .option("decoder", "json")
         .option("decoder.schema", ORDER)
         .option("logLevel", "info")

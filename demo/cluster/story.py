@@ -157,7 +157,8 @@ class _Killer:
                 what = self._rng.choices(list(KINDS), list(KINDS.values()))[0]
                 if self._kill(what, driver):
                     self.done.append(f"{what} ({trigger})")
-                    self._tell(f"kill {len(self.done):2} of {kills}: {what}, {trigger}, {len(self.batches):,} batches")
+                    last = self._last_batch(driver)
+                    self._tell(f"kill {len(self.done):2} of {kills}: {what}, {trigger}, after batch {last}")
                 if what == "driver":
                     break
             if driver.has_ended and driver.exit_code not in (0, -9):
@@ -176,6 +177,10 @@ class _Killer:
             time.sleep(_LOOK_S)
         time.sleep(self._rng.uniform(0, _KILLED_WITHIN_BATCH_S))
         return not driver.has_ended
+
+    def _last_batch(self, driver: Driver) -> int:
+        told = [*self.batches, *driver.batches]
+        return int(told[-1]["batch"]) if told else -1
 
     def _kill(self, what: str, driver: Driver) -> bool:
         if what == "driver":

@@ -137,4 +137,4 @@ def test_the_log_tells_what_a_task_read(options: Options, caplog: pytest.LogCapt
 def test_the_log_tells_what_is_planned(options: Options, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", logger="kwire.spark"):
         plan_tasks(options(startingOffsets='{"tens":{"0":90,"1":100,"2":95}}', maxTasks="1"))
-    assert "1 tasks read 15 offsets: tens-0 from 90 to 100, tens-2 from 95 to 100" in caplog.messages
+    assert "15 offsets in 1 task: tens-0 from 90 to 100, tens-2 from 95 to 100" in caplog.messages

@@ -125,9 +125,10 @@ def plan(
 
 
 def plan_text(ranges: Sequence[OffsetRange], tasks: Sequence[Task]) -> str:
-    """What is read, for the log: `3 tasks read 70 offsets: orders-0 from 23 to 93`."""
+    """What is read, for the log: `70 offsets in 3 tasks: orders-0 from 23 to 93`."""
     places = [f"{each.partition} from {each.start} to {each.end}" for each in ranges if each.size]
-    return f"{len(tasks)} tasks read {sum(each.size for each in ranges)} offsets: {first_of(places, 20) or 'none'}"
+    count = f"{len(tasks)} {'task' if len(tasks) == 1 else 'tasks'}"
+    return f"{sum(each.size for each in ranges)} offsets in {count}: {first_of(places, 20) or 'nothing to read'}"
 
 
 def _tasks_of(pieces: list[OffsetRange], limits: TaskLimits, tasks: int, cut: bool) -> list[Task]:
