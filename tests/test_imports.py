@@ -127,7 +127,8 @@ def test_looking_up_the_spark_source_imports_next_to_nothing() -> None:
     assert {"pyspark_kwire", "kwire.spark.data_source", "kwire.spark.log_source"} <= brought
     assert brought <= {
         "pyspark_kwire", "pyspark_kwire_log", "kwire", "kwire._typing", "kwire._version", "kwire.errors", "kwire.spark",
-        "kwire.spark.data_source", "kwire.spark.log_source", "kwire.spark.source_checks", "kwire.engine",
+        "kwire.spark.data_source", "kwire.spark.log_source", "kwire.spark.source_checks", "kwire.spark.workers",
+        "kwire.spark.workers.shipped", "kwire.engine",
         "kwire.engine.common", "kwire.engine.common.secret",
     }  # fmt: skip
 

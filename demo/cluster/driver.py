@@ -52,7 +52,8 @@ class Driver:
         self.about: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
-        python = {"PYSPARK_PYTHON": f"./{environment.NAME}/bin/python", "SPARK_HOME": str(SPARK_HOME)}
+        given = {"PYSPARK_PYTHON": f"./{environment.NAME}/bin/python", "SPARK_HOME": str(SPARK_HOME)}
+        given["SPARK_LOCAL_DIRS"] = str(self._folder)  # what a killed driver leaves goes with the folder
         own = {name: value for name, value in os.environ.items() if name not in OF_PYTHON}
         self._log = (self._folder / "driver.log").open("ab")
         self._begins_at = self._log.tell()
@@ -63,7 +64,7 @@ class Driver:
             stderr=self._log,
             text=True,
             cwd=self._folder,
-            env={**own, **python},
+            env={**own, **given},
             start_new_session=True,
         )
         self._listener = threading.Thread(target=self._listen, daemon=True)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,12 +22,12 @@ from tests.spark.standalone import Standalone, kill
 from demo.cluster.driver import Driver
 from demo.cluster.environment import make_environment
 from demo.cluster.executor_log import TaskRead, reads_of
-from demo.cluster.kafka import BILLS, NODES, ORDERS, Kafka, Shop, committed_bills
+from demo.cluster.kafka import BILLS, NODES, ORDERS, PARTITIONS, Kafka, Shop, committed_bills
 from demo.report import Progress
 
 TRIGGERS: Final = ("available-now", "processing-time")
-KINDS: Final = {"driver": 6, "executor": 8, "Python worker": 8, "broker": 8}
-"""What is killed, and how often in proportion."""
+KINDS: Final = ("driver", "executor", "Python worker", "broker")
+"""What is killed, each as often as the others, in an order that the seed chooses."""
 
 _LOOK_S: Final = 0.05
 _FIRST_BATCH_WITHIN_S: Final = 150.0
@@ -114,7 +114,7 @@ def undisturbed(place: Place, orders: int, tell: Tell) -> Outcome:
     tell(f"{count:,} orders written to '{ORDERS}'; spark-submit ...")
     batches: list[dict[str, Any]] = []
     for left in reversed(range(_STARTS)):
-        with place.driver("available-now", max(orders // 5, 1)) as driver:
+        with place.driver("available-now", orders // 5 + PARTITIONS) as driver:
             _follow(driver, batches, tell)
             if driver.exit_code == 0:
                 break
@@ -124,13 +124,13 @@ def undisturbed(place: Place, orders: int, tell: Tell) -> Outcome:
 
 def with_kills(place: Place, kills: int, seed: int, tell: Tell) -> Outcome:
     """So many kills, then the job reads what is left."""
-    killer = _Killer(place, random.Random(seed), tell)
+    killer = _Killer(place, kills, random.Random(seed), tell)
     shop = Shop(place.kafka.client, _PER_BATCH, _PER_SECOND)
     shop.start()
     shop.opened.wait()
     triggers = cycle(TRIGGERS)
-    while len(killer.done) < kills:
-        killer.live_and_die(next(triggers), kills)
+    while killer.left:
+        killer.live_and_die(next(triggers))
     count = shop.close()
     tell(f"the shop is closed after {count:,} orders; the job reads what is left")
     for left in reversed(range(_STARTS)):
@@ -143,22 +143,25 @@ def with_kills(place: Place, kills: int, seed: int, tell: Tell) -> Outcome:
 
 
 class _Killer:
-    """Starts drivers, and kills what the dice say while they are at work; `done` says what was killed, in order."""
+    """Starts drivers, and kills while they are at work: what is `left` from its end on, which is then `done`."""
 
-    def __init__(self, place: Place, rng: random.Random, tell: Tell) -> None:
+    def __init__(self, place: Place, kills: int, rng: random.Random, tell: Tell) -> None:
         self._place, self._rng, self._tell = place, rng, tell
+        self.left = list(islice(cycle(KINDS), kills))
+        rng.shuffle(self.left)
         self.done: list[str] = []
         self.batches: list[dict[str, Any]] = []
 
-    def live_and_die(self, trigger: str, kills: int) -> None:
+    def live_and_die(self, trigger: str) -> None:
         """One life of a driver, which ends by a kill, with the kills, or by itself."""
         with self._place.driver(trigger, _PER_BATCH) as driver:
-            while len(self.done) < kills and self._is_in_a_batch(driver):
-                what = self._rng.choices(list(KINDS), list(KINDS.values()))[0]
+            while self.left and self._is_in_a_batch(driver):
+                what = self.left[-1]
                 if self._kill(what, driver):
-                    self.done.append(f"{what} ({trigger})")
+                    self.done.append(f"{self.left.pop()} ({trigger})")
                     last = self._last_batch(driver)
-                    self._tell(f"kill {len(self.done):2} of {kills}: {what}, {trigger}, after batch {last}")
+                    count = f"kill {len(self.done)} of {len(self.done) + len(self.left)}"
+                    self._tell(f"{count}: {what}, {trigger}, after batch {last}")
                 if what == "driver":
                     break
             if driver.has_ended and driver.exit_code not in (0, -9):

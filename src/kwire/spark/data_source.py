@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSource
 
 from kwire.engine.common.secret import hiding_arguments
 from kwire.spark.source_checks import check_arrow, check_schema, tell_which_python
+from kwire.spark.workers.shipped import Shipped
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kwire.spark.batch_reader import KwireReader
 
 
-class KwireDataSource(DataSource):
+class KwireDataSource(Shipped, DataSource):
     """Reads and writes Kafka topics; options and columns are explained in docs/spark.md."""
 
     is_found_by_spark: ClassVar[bool] = False

@@ -33,7 +33,7 @@ class LogTaskPartition(InputPartition):
         self.task = task
 
 
-class KwireLogDataSource(DataSource):
+class KwireLogDataSource(Shipped, DataSource):
     """Reads log segments; options and columns are explained in docs/spark.md."""
 
     is_found_by_spark: ClassVar[bool] = False

@@ -17,6 +17,7 @@ from kwire.spark.options.read import parse_batch_options
 from kwire.spark.options.write import parse_write_options
 from kwire.spark.stream_reader import stream_reader
 from kwire.spark.write_batch import KwireWriter
+from pyspark_kwire import DefaultSource
 
 _READ = {"kafka.bootstrap.servers": "broker1:9092", "subscribe": "orders"}
 _WRITE = {"kafka.bootstrap.servers": "broker1:9092", "topic": "bills"}
@@ -34,11 +35,12 @@ def _loaded_where(setting: str, pickled: bytes) -> str:
 @pytest.mark.parametrize(
     "shipped",
     [
+        DefaultSource(_READ),
         KwireReader(parse_batch_options(_READ)).read,
         KwireWriter(parse_write_options(_WRITE)).write,
         ExactlyOnceWriter(parse_write_options(_ONCE)).write,
     ],
-    ids=["read", "write", "write exactly once"],
+    ids=["source that Spark has found", "read", "write", "write exactly once"],
 )
 def test_an_executor_without_kwire_says_where_and_what_to_do(shipped: object) -> None:
     said = _loaded_where("sys.modules['kwire'] = None", pickle.dumps(shipped))

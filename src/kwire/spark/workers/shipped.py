@@ -1,4 +1,4 @@
-"""How readers and writers travel to executors: with a function that says what is wrong where kwire is not there.
+"""How sources, readers and writers travel to executors: by a function that says what is wrong where kwire is missing.
 
 Spark's Python workers unpickle what tasks run. A class is pickled by its name, so that a worker whose Python has no
 kwire would say `No module named 'kwire'` and no more. The function is pickled by value, and needs nothing but Python.
