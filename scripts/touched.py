@@ -23,6 +23,7 @@ NIGHTLY: dict[str, tuple[str, ...]] = {
     "_pxi/codec/": ("test-plain", "tests/oracle"),
     "_pxi/client/": ("test-plain", *_CLIENTS),
     "_pxi/values/": ("test-plain", "tests/spark"),
+    "engine/telemetry/": ("tests/brokers/telemetry",),
     "protocol": ("tests/oracle",),
     "schema/": ("tests/oracle",),
     "columns/": ("tests/spark",),

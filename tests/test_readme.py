@@ -80,14 +80,17 @@ HERE = {
         "admin.describe_share_groups(",
     ],
     "docs/transactions.md": ["invoiced customer-3", "left = 100", "def bill("],
-    "docs/tables.md": ["orders.to_pandas()", "start=timedelta(hours=1)", "read_batches(", "acknowledged"],
+    "docs/tables.md": ["orders.to_pandas()", "start=timedelta(hours=1)", "read_batches(", "acknowledged", "payments"],
     "docs/worker.md": ["orders.retry.1m", "aio.Worker("],
     "docs/metrics.md": [
-        "producer.metrics()",
+        "metrics = producer.metrics()\n",
+        ".since(earlier)",
         "consumer.health()",
         "interceptors=[Audit()]",
         "instrumentation.process",
         "generate_latest",
+        "enable_metrics_push=True",
+        "client-metrics",
     ],
     "docs/describe.md": ["protocol.describe("],
     "docs/logs.md": ["def read_log("],
@@ -104,7 +107,14 @@ HERE = {
         "token_endpoint_url",
         "GSSAPI",
     ],
-    "docs/registry.md": ['"logins"', "not JSON", "r.compatible(", "AvroSerializer(r, ORDER)", "table.select("],
+    "docs/registry.md": [
+        '"logins"',
+        "not JSON",
+        "r.compatible(",
+        "AvroSerializer(r, ORDER)",
+        "table.select(",
+        "async def encrypted",
+    ],
 }
 IN_PAIRS = "from-"
 """How pages begin all of whose blocks are run by tests/test_migration_pages.py."""

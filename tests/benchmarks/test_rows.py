@@ -90,6 +90,6 @@ def test_rows_are_chosen_by_name_or_group() -> None:
 
 
 def test_a_quick_run_says_what_it_leaves_out() -> None:
-    assert left_out(choose([], quick=True)) == "sweep, memory"
+    assert left_out(choose([], quick=True)) == "sweep, kafka, memory"
     assert left_out([each for each in ROWS if each.name != "consume-1k"]) == "consume 1 KiB to values"
     assert {each.group for each in choose(["memory"], quick=True)} == {"memory"}

@@ -16,10 +16,12 @@ from kwire.protocol import (
     DescribeProducersRequest,
     DescribeTransactionsRequest,
     EndTxnRequest,
+    GetTelemetrySubscriptionsRequest,
     InitProducerIdRequest,
     ListOffsetsRequest,
     ListTransactionsRequest,
     MetadataRequest,
+    PushTelemetryRequest,
     SaslAuthenticateRequest,
     SaslHandshakeRequest,
     TxnOffsetCommitRequest,
@@ -90,6 +92,8 @@ def requests(key: int, version: int) -> Iterator[protocol.Request]:
         ],
         65: [DescribeTransactionsRequest(transactional_ids=["mine", "none"])],
         66: [ListTransactionsRequest(state_filters=["Empty", "?"])],
+        71: [GetTelemetrySubscriptionsRequest(client_instance_id=UUID(int=instance)) for instance in (0, 7)],
+        72: [PushTelemetryRequest(client_instance_id=UUID(int=7), metrics=b"\n\0", terminating=True)],
     }
     yield from by_key.get(key, [])
     yield from group_requests(key, version)
