@@ -23,7 +23,7 @@ def test_columns_of_values_lie_in_the_one_pool_and_go_back_to_it() -> None:
     batch = pa.record_batch(columns)
     del columns, column
     gc.collect()
-    assert pool_statistics()["live_blocks"] == during["live_blocks"]
+    assert pool_statistics()["live_blocks"] <= during["live_blocks"]
     assert batch.column(0).to_pylist() == list(range(COUNT))
     del batch
-    assert pool_statistics()["live_blocks"] == before["live_blocks"]
+    assert pool_statistics()["live_blocks"] <= before["live_blocks"]
