@@ -80,7 +80,7 @@ class Metrics(dict[Key, float]):
             name, tags = (key, ()) if isinstance(key, str) else (str(key[0]), key[1:])
             row = ROWS[name]
             if row.rate is not None:
-                grown = (value - earlier.get(key, 0)) * row.rate.factor
+                grown = max(value - earlier.get(key, 0), 0) * row.rate.factor  # a topic may begin anew at 0
                 found[(row.rate.name, *tags) if tags else row.rate.name] = grown / seconds if seconds else nan
             elif key in self._averages:
                 found[key] = self._averages[key].since(earlier._averages.get(key, _NOTHING)).average
@@ -104,9 +104,9 @@ class Metrics(dict[Key, float]):
         self._averages[key] = ratio = _Ratio(amount, count)
         self[key] = ratio.average
 
-    def add_by_topic(self, name: str, by_topic: Mapping[str, float]) -> None:
-        """A total, and what each topic has of it."""
-        self[name] = sum(by_topic.values())
+    def add_by_topic(self, name: str, by_topic: Mapping[str, float], others: float = 0) -> None:
+        """A total, and what each topic has of it; topics without a row of their own have `others`."""
+        self[name] = sum(by_topic.values()) + others
         for topic, value in by_topic.items():
             self[name, ("topic", topic)] = value
 
@@ -179,16 +179,16 @@ def add_consumer(found: Metrics, core: Core, fetcher: Fetcher, membership: Membe
     """What a consumer has."""
     states = dict(fetcher.subscription.states)
     lags = {tp: lag for tp, state in states.items() if (lag := state.lag) is not None}
-    consumed, sizes = dict(fetcher.consumed), dict(fetcher.fetched_bytes)
+    consumed, sizes = fetcher.consumed.snapshot(), fetcher.fetched_bytes.snapshot()
     fetches = _answers(core, FETCH)
     _add_fetches(found, fetches, fetcher.throttling)
-    found.add_average("fetch-size-avg", sum(sizes.values()), fetches.answers)
-    found.add_average("records-per-request-avg", sum(consumed.values()), fetches.answers)
+    found.add_average("fetch-size-avg", sizes.whole, fetches.answers)
+    found.add_average("records-per-request-avg", consumed.whole, fetches.answers)
     found["records-lag-max"] = max(lags.values(), default=nan)
     found["assigned-partitions"] = len(states)
     found["last-poll-seconds-ago"] = _since(fetcher.polled_at, found.taken_at)
-    found.add_by_topic("records-consumed-total", consumed)
-    found.add_by_topic("bytes-consumed-total", sizes)
+    found.add_by_topic("records-consumed-total", *consumed)
+    found.add_by_topic("bytes-consumed-total", *sizes)
     for tp, lag in lags.items():
         found["records-lag", ("topic", tp.topic), ("partition", str(tp.partition))] = lag
     if membership is not None:
@@ -214,7 +214,7 @@ def add_share_consumer(found: Metrics, core: Core, polling: SharePolling) -> Non
     _add_fetches(found, _answers(core, SHARE_FETCH), polling.throttling)
     _add_heartbeats(found, _answers(core, SHARE_GROUP_HEARTBEAT))
     found["last-poll-seconds-ago"] = _since(polling.polled_at, found.taken_at)
-    found.add_by_topic("records-consumed-total", dict(polling.consumed))
+    found.add_by_topic("records-consumed-total", *polling.consumed.snapshot())
 
 
 def _add_fetches(found: Metrics, fetches: _Answers, throttling: Throttling) -> None:

@@ -44,6 +44,7 @@ from kwire.engine.common.pace import EVERY_S, Throttling
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import is_retriable
+from kwire.engine.common.topic_totals import TopicTotals
 from kwire.engine.consumer.fetch_sessions import SESSION_CODES, Asked, FetchSession
 from kwire.engine.consumer.fetch_sources import FetchStats, Source
 from kwire.engine.consumer.hand_out import HandOut
@@ -92,7 +93,7 @@ class Fetcher(Recoverable):
 
     `max_decoded` bounds what one response takes to decode: bytes of decompressed records and their index.
 
-    consumed      topic -> how many of its records were handed out; `fetched_bytes`: as they came from the brokers
+    consumed      how many records of each topic were handed out; `fetched_bytes`: as they came from the brokers
     _sources      node id -> Source: the brokers fetched from
     _ready        partitions with records to hand out, in turn; `_faulty`: those with a fault
     _is_settled   nothing but the fetches themselves needs a look; else `pump` visits every partition
@@ -116,8 +117,8 @@ class Fetcher(Recoverable):
         self.positions = PositionLookup(core, settings, self.subscription, self._look_again, on_warning or _ignore)
         self.hand_out = HandOut()
         self.polled_at = 0.0
-        self.consumed: dict[str, int] = {}
-        self.fetched_bytes: dict[str, int] = {}
+        self.consumed = TopicTotals(lambda: self.subscription.topics)
+        self.fetched_bytes = TopicTotals(lambda: self.subscription.topics)
         self.throttling = Throttling()
         self._sources: dict[int, Source] = {}
         self._fault: KafkaError | None = None
@@ -188,8 +189,7 @@ class Fetcher(Recoverable):
     def _account(self, state: PartitionState, count: int) -> None:
         """Accounts for `count` records handed out: requeues the partition if it has more, and marks the next fetch due
         when half of the response is consumed."""
-        topic = state.tp.topic
-        self.consumed[topic] = self.consumed.get(topic, 0) + count
+        self.consumed.add(state.tp.topic, count)
         if state.holds_records:
             self._ready.append(state)
         source = self._sources[state.chunks[0].node]
@@ -518,7 +518,7 @@ class Fetcher(Recoverable):
                 if not row.records:
                     continue
                 answered.append(state)
-                self.fetched_bytes[name] = self.fetched_bytes.get(name, 0) + len(row.records)
+                self.fetched_bytes.add(name, len(row.records))
                 begin, was_ready, held = state.fetch_at, state.holds_records, len(state.chunks)
                 decoded = self._take_in(state, source.node, row, version, room, room == max_memory)
                 if state.fetch_at > begin or state.fault is not None or self._is_full:

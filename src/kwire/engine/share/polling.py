@@ -26,6 +26,7 @@ from kwire.engine.calls.calls import OnDone
 from kwire.engine.calls.lookup import GROUP
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.retry import afresh
+from kwire.engine.common.topic_totals import TopicTotals
 from kwire.engine.consumer.poll_patience import PollPatience
 from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.share.acknowledging import Acknowledgement, AcknowledgementCommit, Outcomes
@@ -52,7 +53,7 @@ class SharePolling:
 
     `run_callback(function, *arguments)` has a user's function called outside the lock.
 
-    polled_at  when the last poll began; `consumed`: topic -> how many records polls have handed out
+    polled_at  when the last poll began; `consumed`: how many records of each topic polls have handed out
     _handed    portions of the last poll, of which it is not known yet whether they arrived
     _held      portions in the caller's hands
     _again     portions to be handed out again
@@ -76,7 +77,7 @@ class SharePolling:
         self._is_polling = False
         self.arrived = False
         self.polled_at = 0.0
-        self.consumed: dict[str, int] = {}
+        self.consumed = TopicTotals(lambda: self.membership.topics)
         self.woken = False
         self.on_acknowledged: OnAcknowledged | None = None
 
@@ -170,8 +171,7 @@ class SharePolling:
         if not self._handed and self._core.refused and self._core.refusal is not None:
             raise afresh(self._core.refusal)
         for portion in self._handed:
-            topic = portion.place.tp.topic
-            self.consumed[topic] = self.consumed.get(topic, 0) + len(portion.records)
+            self.consumed.add(portion.place.tp.topic, len(portion.records))
         return _records_of(self._handed)
 
     def _take_again(self) -> list[Portion]:
@@ -201,7 +201,7 @@ class SharePolling:
 
     def _give_back(self, rest: list[Portion]) -> None:
         for portion in rest:
-            self.consumed[portion.place.tp.topic] -= len(portion.records)
+            self.consumed.add(portion.place.tp.topic, -len(portion.records))
         self._again = rest + self._again
 
     def end(self, now: float) -> None:

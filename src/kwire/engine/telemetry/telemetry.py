@@ -235,7 +235,7 @@ class Telemetry(Lifecycle, Recoverable):
     def _grown(self, sample: Sample) -> Sample:
         if not sample.total:
             return sample
-        return sample._replace(value=sample.value - self._pushed.get((sample.name, sample.tags), 0.0))
+        return sample._replace(value=max(sample.value - self._pushed.get((sample.name, sample.tags), 0.0), 0.0))
 
     def _count_as_pushed(self) -> None:
         """What is on its way does not go into the next push."""
