@@ -12,6 +12,7 @@ from kwire.engine.admin.a02_list_offsets import ListOffsets
 from kwire.engine.calls.fan_out import FanOutCall
 from kwire.engine.calls.offsets import EARLIEST, PartitionsLookup
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.consumer import subscription
 from kwire.engine.consumer.polling import Polling
 from kwire.schema.api_keys import FETCH, METADATA
 from tests.engine.consumer.test_fetcher import T0, T1, LogBroker, OldLogBroker, Reading
@@ -210,3 +211,30 @@ def test_polls_before_any_broker_answers_return_nothing_and_fail_in_the_end() ->
     while not got:
         got = polls.poll(1.0)
     assert got == {T0: [b"up"]}
+
+
+def test_of_partitions_that_went_the_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subscription, "MAX_GONE", 3)
+    read = Polls(LogBroker(), group_id="g").subscription
+    read.subscribe([], 0.0)
+    partitions = [TopicPartition(f"t{number}", 0) for number in range(5)]
+    for tp in (*partitions, partitions[0]):
+        read.assign_by_group([tp], 0.0)
+    assert list(read.ended) == partitions[2:]
+    assert read.withdrawn == set(partitions[2:])
+    read.assign_by_group([partitions[2]], 0.0)
+    assert read.ended[partitions[0]] == 6
+    assert read.withdrawn == {partitions[0], *partitions[3:]}
+
+
+def test_a_partition_that_went_is_kept_by_nobody_though_its_position_was_never_committed() -> None:
+    polls = Polls(LogBroker(), group_id="g")
+    read = subscription.Subscription(polls.world.core, polls.reading.settings, lambda now: None)
+    read.in_group = True
+    read.subscribe(["t"], 0.0)
+    for _ in range(3):
+        read.assign_by_group([T0], 0.0)
+        read.state(T0).seek(0)
+        assert read.moved == {read.state(T0)}
+        read.assign_by_group([], 0.0)
+        assert not read.moved

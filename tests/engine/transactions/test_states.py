@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire import protocol
-from kwire.engine.transactions import states
+from kwire.engine.groups.tenure import ConsumerGroupMetadata
+from kwire.engine.transactions import requests, states
 from kwire.engine.transactions.identity import TransactionalIdentity
 from kwire.engine.transactions.manager import TransactionManager
 from kwire.engine.transactions.outcome import Outcome
@@ -190,6 +191,21 @@ def test_an_answer_that_is_lost_is_asked_for_again(version: int, api: str, does:
         producer.send_offsets({("in", 0): number}, NOBODY)
         producer.commit()
     assert world.committed() == [b"0", b"1", b"2"]
+
+
+@VERSIONS
+def test_offsets_of_more_groups_than_are_remembered_are_committed(
+    version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "MAX_GROUPS", 2)
+    world, producer = ready(version)
+    components = len(producer.core.recovered)
+    for name in ("a", "b", "c", "a", "c", "d"):
+        producer.begin()
+        producer.send_offsets({("t", 0): 7}, ConsumerGroupMetadata.outside(name))
+        producer.commit()
+    assert [world.cluster.groups.offsets.find(name, "t", 0).offset for name in "abcd"] == [7] * 4  # type: ignore[union-attr]
+    assert len(producer.core.recovered) <= components + 2
 
 
 @VERSIONS

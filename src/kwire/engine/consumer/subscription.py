@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from kwire._codec import no_uuid
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, TypeVar
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.partition_state import END_OF_OFFSETS, PartitionState
 from kwire.engine.settings.clients import ConsumerSettings
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
     from kwire.engine.metadata.cluster import TopicFilter
     from kwire.engine.ports import Services
+
+T = TypeVar("T")
+
+MAX_GONE = 10_000
+"""Of partitions that went so many are remembered, those that went last."""
 
 
 class Subscription:
@@ -194,9 +199,8 @@ class Subscription:
         wanted = dict.fromkeys(partitions)
         before = {tp.topic for tp in self.states}
         if self._subscribed and not self._by_group:
-            self._gone.update(
-                (tp, state) for tp, state in self.states.items() if tp not in wanted and not self._has_id(tp)
-            )
+            gone = {tp: state for tp, state in self.states.items() if tp not in wanted and not self._has_id(tp)}
+            self._gone = _last({**self._gone, **gone})
         old = self.states
         self.states = {tp: old.get(tp) or self._gone.pop(tp, None) or self._new_state(tp) for tp in wanted}
         self._end_tenures(old)
@@ -212,6 +216,7 @@ class Subscription:
             ids = {topic: self._ids.get(topic, self._cluster.topic_id(topic)) for topic in topics}
             self._ids = {topic: found for topic, found in ids.items() if found != no_uuid()}
         kept = {*topics, *self._subscribed}
+        self._ids = {topic: found for topic, found in self._ids.items() if topic in kept}
         self._cluster.untrack([topic for topic in before if topic not in kept], owner=self)
         named = [topic for topic in topics if not self._by_group or topic in self._subscribed]
         matched_by_the_broker = [topic for topic in topics if topic not in named]
@@ -222,12 +227,14 @@ class Subscription:
         self._on_change(now)
 
     def _end_tenures(self, old: Mapping[TopicPartition, PartitionState]) -> None:
-        """Notes what the group has assigned and is read no more."""
+        """Notes what the group has assigned and is read no more, and has its states freed."""
+        self.moved.intersection_update(self.states.values())
         ended = {tp: state.tenure for tp, state in old.items() if state.tenure and self.states.get(tp) is not state}
         if ended:
-            self.ended = {**self.ended, **ended}
+            before = {tp: tenure for tp, tenure in self.ended.items() if tp not in ended}
+            self.ended = _last({**before, **ended})
         if ended or not self.withdrawn.isdisjoint(self.states):
-            self.withdrawn = (self.withdrawn | ended.keys()) - self.states.keys()
+            self.withdrawn = (self.withdrawn | ended.keys()) & self.ended.keys() - self.states.keys()
 
     def _has_id(self, tp: TopicPartition) -> bool:
         """Whether the topic has an id: so a recreated one is not taken for one that a broker knows only in part."""
@@ -307,3 +314,8 @@ class Subscription:
     def take_refusal(self) -> KafkaError | None:
         """The error for a topic that may not be read: once for each answer of the brokers that says so."""
         return self._refused.popitem()[1] if self._refused else None
+
+
+def _last(rows: dict[TopicPartition, T]) -> dict[TopicPartition, T]:
+    """The MAX_GONE rows that were added last."""
+    return dict(list(rows.items())[-MAX_GONE:]) if len(rows) > MAX_GONE else rows

@@ -49,6 +49,9 @@ _END_BEFORE_V2 = range(5)
 _END_V2 = range(6)
 _ADD_OFFSETS = range(5)
 
+MAX_GROUPS = 100
+"""So many groups' coordinators are known at once; one that is used again later is looked up again."""
+
 
 class Owner(Protocol):
     """Who decides. Of an error only those come that will not pass; `api_key` is what was asked."""
@@ -224,9 +227,7 @@ class TransactionRequests(Recoverable):
 
     def _ask_offset_commit(self, call: SentOffsets, now: float, is_v2: bool) -> None:
         group = call.group.group_id
-        coordinator = self._groups.get(group)
-        if coordinator is None:
-            coordinator = self._groups[group] = Coordinator(self._core, GROUP, group)
+        coordinator = self._coordinator_of(group)
         self.has_offsets = True
         message = partial(
             call.commit_message, self.transactional_id, self._identity.producer_id, self._identity.epoch, self._warn
@@ -236,6 +237,14 @@ class TransactionRequests(Recoverable):
         self._dialogue.ask(
             coordinator, TXN_OFFSET_COMMIT, message, partial(self._on_offset_commit, call), now, versions
         )
+
+    def _coordinator_of(self, group: str) -> Coordinator:
+        """One request is in flight at a time, so nobody waits for the group that was used the longest time ago."""
+        found = self._groups.pop(group, None) or Coordinator(self._core, GROUP, group)
+        self._groups[group] = found
+        if len(self._groups) > MAX_GROUPS:
+            self._groups.pop(next(iter(self._groups))).close()
+        return found
 
     def _on_offset_commit(
         self,
