@@ -247,6 +247,24 @@ def test_a_failed_handshake_forgets_the_session(client: TlsClient, server: ssl.S
     assert not client.sessions
 
 
+def test_the_addresses_used_last_keep_their_sessions(
+    client: TlsClient, server: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls, "MAX_ADDRESSES", 2)
+    addresses = [Address("127.0.0.1", port) for port in (1, 2, 3)]
+    for address in (addresses[0], addresses[1], addresses[0], addresses[2]):
+        wire = begun(client, server, address=address).shake_hands()
+        wire.to_client(wire.server.send(b"hello"))
+    assert list(client.sessions) == [addresses[0], addresses[2]]
+
+
+def test_suspicions_are_bounded(client: TlsClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tls, "MAX_ADDRESSES", 2)
+    for port in range(1, 6):
+        client.stream(Address("127.0.0.1", port)).end()
+    assert len(client.suspects) <= 2
+
+
 # -- refusals ---------------------------------------------------------------------------------------------------------
 
 

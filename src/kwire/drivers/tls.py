@@ -51,6 +51,9 @@ PORTIONS_AT_ONCE = 8
 JOINED_BELOW = 64 * 1024
 """Parts of a request below this size are joined before they are encrypted, so that they share TLS's records."""
 
+MAX_ADDRESSES = 1000
+"""So many addresses are remembered with a session to resume, the last ones used, and so many with a suspicion."""
+
 _FIRST_BYTES = (0x15, 0x16)
 """What a TLS server begins with: the record of an alert or of a handshake message."""
 
@@ -89,6 +92,8 @@ class TlsClient:
         if address in self.suspects:
             self.suspects.discard(address)
             return PlaintextProbe(address, self.suspects)
+        if len(self.suspects) >= MAX_ADDRESSES:
+            self.suspects.clear()
         return TlsStream(self, address)
 
 
@@ -247,10 +252,17 @@ class TlsStream:
         if count:
             if not self._answered:
                 self._answered = True
-                self._sessions[self._address] = self._object
+                self._keep(self._object)
         elif self._error is not None:
             raise self._error
         return count
+
+    def _keep(self, session: ssl.SSLObject) -> None:
+        kept = self._sessions
+        kept.pop(self._address, None)
+        if len(kept) >= MAX_ADDRESSES:
+            del kept[next(iter(kept))]
+        kept[self._address] = session
 
     def end(self, reason: str = "the broker closed the connection") -> OSError:
         """The error to report where the socket has ended, for that reason."""
