@@ -29,6 +29,9 @@ from kwire.testing.records.control_batches import read_marker
 from kwire.testing.records.record_sets import Entry
 
 _REMEMBERED = 5
+
+MAX_PRODUCERS = 10_000
+"""A partition remembers so many producers, those that wrote last, and each that has a transaction open here."""
 _SEQUENCES = 2**31
 
 
@@ -124,13 +127,23 @@ class ProducerStates:
 
     def remember(self, batch: Entry) -> None:
         """Notes a batch that was appended; a transactional one may begin a transaction."""
-        known = self._producers.setdefault(batch.producer_id, Producer(batch.producer_epoch))
+        known = self._known(batch.producer_id, batch.producer_epoch)
         known.set_epoch(batch.producer_epoch)
         last = _last_sequence(batch)
         known.batches.append(Appended(batch.base_sequence, last, batch.base_offset, batch.max_timestamp))
         known.last_timestamp = batch.max_timestamp
         if batch.transactional and known.transaction_start is None:
             known.transaction_start = batch.base_offset
+
+    def _known(self, producer_id: int, epoch: int) -> Producer:
+        """The producer, as the last one that wrote."""
+        found = self._producers.pop(producer_id, None) or Producer(epoch)
+        if len(self._producers) >= MAX_PRODUCERS:
+            oldest = next((each for each, of in self._producers.items() if of.transaction_start is None), None)
+            if oldest is not None:
+                del self._producers[oldest]
+        self._producers[producer_id] = found
+        return found
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, *, raises_epoch: bool) -> None:
         """Raises BrokerError for a marker that comes too late."""
@@ -149,7 +162,7 @@ class ProducerStates:
 
     def end(self, marker: Entry, committed: bool, coordinator_epoch: int) -> None:
         """Notes a marker that was appended: it ends the producer's transaction, if there is one."""
-        known = self._producers.setdefault(marker.producer_id, Producer(marker.producer_epoch))
+        known = self._known(marker.producer_id, marker.producer_epoch)
         if known.transaction_start is not None and not committed:
             self.aborted.append(Aborted(marker.producer_id, known.transaction_start, marker.base_offset))
         known.set_epoch(marker.producer_epoch)

@@ -23,6 +23,9 @@ KNOWN = {
 WHOLE = {"producer_byte_rate", "consumer_byte_rate", "connection_creation_rate"}
 _BURST_S = 1.0
 
+SWEEP_AT = 1000
+"""So many clients have accounts before those that owe nothing are taken out; then twice as many as were left."""
+
 
 class Quotas:
     """The quotas by entity. `now` is a monotonic clock in seconds."""
@@ -31,6 +34,12 @@ class Quotas:
         self.limits: dict[Entity, dict[str, float]] = {}
         self._now = now
         self._paid_until: dict[tuple[str, str, str], float] = {}
+        self._sweep_at = SWEEP_AT
+
+    @property
+    def account_count(self) -> int:
+        """How many clients have an account."""
+        return len(self._paid_until)
 
     def set(self, entity: Entity, name: str, limit: float | None) -> None:
         """Sets a quota; None takes it back."""
@@ -57,6 +66,9 @@ class Quotas:
             return 0
         now = self._now()
         account = (name, user, client_id)
+        if len(self._paid_until) >= self._sweep_at:
+            self._paid_until = {each: until for each, until in self._paid_until.items() if until > now}
+            self._sweep_at = max(SWEEP_AT, 2 * len(self._paid_until))
         self._paid_until[account] = max(self._paid_until.get(account, -math.inf), now) + amount / limit
         return math.ceil(max(self._paid_until[account] - now - _BURST_S, 0.0) * 1000)
 

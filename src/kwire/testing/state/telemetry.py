@@ -19,6 +19,12 @@ ACCEPTED = (4, 3, 1, 2)
 
 DEFAULT_INTERVAL_MS = 300_000
 
+MAX_PUSHES = 10_000
+"""The last so many pushes are kept."""
+
+MAX_INSTANCES = 16_384
+"""So many clients are known, those that were heard last: as many as Kafka knows."""
+
 _ALL = "*"
 
 
@@ -75,7 +81,7 @@ class Telemetry:
     def ask(self, given: UUID, wanted: Subscription) -> UUID:
         """The id of a client that asks; raises BrokerError."""
         known = uuid4() if given == NO_UUID else given
-        instance = self._instances.setdefault(known, _Instance())
+        instance = self._instance(known)
         last = max(instance.asked_at, instance.pushed_at)
         if last < 0 or self._now() - last >= wanted.interval_ms / 1000:
             instance.asked_at = self._now()
@@ -88,7 +94,7 @@ class Telemetry:
         """Takes a push, still compressed; raises BrokerError."""
         if push.client_instance_id == NO_UUID:
             raise codes.INVALID_REQUEST("no client instance id")
-        instance = self._instances.setdefault(push.client_instance_id, _Instance())
+        instance = self._instance(push.client_instance_id)
         if instance.is_terminated:
             raise codes.INVALID_REQUEST("a push after the last one")
         instance.is_terminated = push.terminating
@@ -101,6 +107,14 @@ class Telemetry:
             self.pushes.append(
                 push._replace(compression=CODECS[codec], metrics=self._decompressed(codec, push.metrics))
             )
+            del self.pushes[:-MAX_PUSHES]
+
+    def _instance(self, client_instance_id: UUID) -> _Instance:
+        found = self._instances.pop(client_instance_id, None) or _Instance()
+        self._instances[client_instance_id] = found
+        if len(self._instances) > MAX_INSTANCES:
+            del self._instances[next(iter(self._instances))]
+        return found
 
     def _check(
         self, instance: _Instance, wanted: Subscription, subscription_id: int, codec: int, push: TelemetryPush

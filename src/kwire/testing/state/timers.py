@@ -10,6 +10,9 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+SWEEP_AT = 64
+"""So many calls are asked for before cancelled ones are taken out; then twice as many as were left."""
+
 
 @dataclass(slots=True, eq=False)
 class Timer:
@@ -32,9 +35,19 @@ class Timers:
 
     _heap: list[tuple[float, int, Timer]] = field(default_factory=list)
     _order: itertools.count[int] = field(default_factory=itertools.count)
+    _sweep_at: int = SWEEP_AT
+
+    @property
+    def held(self) -> int:
+        """How many are held, with those that were cancelled and are not forgotten yet."""
+        return len(self._heap)
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
         """Calls `callback` once, at the monotonic time `when` or soon after."""
+        if len(self._heap) >= self._sweep_at:
+            self._heap = [row for row in self._heap if row[2].pending]
+            heapq.heapify(self._heap)
+            self._sweep_at = max(SWEEP_AT, 2 * len(self._heap))
         timer = Timer(when, callback)
         heapq.heappush(self._heap, (when, next(self._order), timer))
         return timer
