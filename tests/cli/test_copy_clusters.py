@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from kwire import Admin, Consumer, Producer, TopicPartition, records
+from kwire.cli import copy_clusters
+from kwire.engine.consumer.fetcher import HAND_OVER_RECORDS
 from kwire.testing import Broker
 from tests.cli.conftest import Kwire
 from tests.cli.processes import started
@@ -154,6 +156,17 @@ def test_records_of_others_are_not_mixed_with_the_copy_unless_it_is_asked_for(
     assert "clicks:1 has records already, and no note of a copy: --start WHERE" in refused.err
     assert copy(kwire, old, broker, "--start", "earliest").startswith("4 records")
     assert copy(kwire, old, broker).startswith("0 records")
+
+
+def test_a_copy_is_written_in_transactions_that_have_an_end(
+    kwire: Kwire, old: Broker, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy_clusters, "_TRANSACTION_RECORDS", 1)
+    for partition in range(PARTITIONS):
+        old.append("clicks", [b"v"] * HAND_OVER_RECORDS, partition=partition)
+    broker.create_topic("clicks", PARTITIONS)
+    assert copy(kwire, old, broker).startswith(f"{PARTITIONS * HAND_OVER_RECORDS:,} records")
+    assert broker.request_count("EndTxn") > PARTITIONS
 
 
 def test_a_copy_may_begin_later(kwire: Kwire, old: Broker, broker: Broker) -> None:

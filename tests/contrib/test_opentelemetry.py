@@ -219,3 +219,17 @@ def test_metrics_have_topics_as_attributes_and_no_nan(broker: Broker) -> None:
         labels = (("messaging.client.id", "p"), ("topic", "orders"))
         assert exports.values("kwire.producer.record_send") == {labels: 1}
         assert exports.values("kwire.producer.batch_size_avg")[labels[:1]] > 0
+
+
+def test_a_span_has_no_more_links_than_the_sdk_keeps(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers) as producer:
+        for _ in range(opentelemetry.MAX_LINKS + 10):
+            producer.send("orders", b"v", headers=[("traceparent", MINE)])
+    exports = Exports()
+    with Consumer(broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+        exports.instrument(consumer)
+        consumer.subscribe(["orders"])
+        polled = 0
+        while polled < opentelemetry.MAX_LINKS + 10:
+            polled += len(consumer.poll(1))
+    assert max(len(span.links) for span in exports.spans) == opentelemetry.MAX_LINKS

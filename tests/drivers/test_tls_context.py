@@ -361,3 +361,11 @@ def test_a_common_name_is_no_name_of_a_host(tmp_path: Path) -> None:
     lenient = ssl.create_default_context(cadata=authority.pem)
     lenient.hostname_checks_common_name = True
     assert handshake(context(ssl_context=lenient), named).version()
+
+
+def test_a_file_that_is_too_large_is_not_what_was_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pem_files, "_MAX_BYTES", 10)
+    files = ALICE.write(tmp_path, "alice")
+    text = refusal(ssl_certificate_location=files.certificate, ssl_key_location=files.key)
+    assert "is larger than 10 bytes" in text
+    assert str(files.certificate) in text

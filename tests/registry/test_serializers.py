@@ -179,6 +179,17 @@ def test_a_subject_is_asked_for_once(registry: Registry, server: RegistryServer)
     assert server.asked == ["POST /subjects/t-value/versions", "POST /subjects/u-value/versions"]
 
 
+def test_what_a_serializer_knows_has_a_limit(
+    registry: Registry, server: RegistryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serializer_module, "MAX_KEPT", 2)
+    serializer = AvroSerializer(registry, USER)
+    for topic in ("t", "u", "v", "u"):
+        serializer({"name": "x"}, context(topic))
+        assert len(serializer._known) <= 2
+    assert len(server.asked) == 3
+
+
 def test_a_schema_that_is_not_to_be_registered_must_be_there(registry: Registry) -> None:
     careful = AvroSerializer(registry, USER, auto_register=False)
     with pytest.raises(UnknownSchemaError):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
+from types import new_class
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -17,7 +20,7 @@ from kwire.protocol import (
     RequestHeader,
     UpdateFeaturesRequest,
 )
-from kwire.schema.fields import bool_, f64, i8, i16, i32, i64, i64s, u16, u32, uuid, uuids
+from kwire.schema.fields import bool_, f64, i8, i16, i32, i64, i64s, struct, u16, u32, uuid, uuids
 from kwire.schema.messages import Message, Struct
 
 NO_UUID = UUID(int=0)
@@ -164,3 +167,17 @@ def test_a_long_chain_of_messages_is_freed_without_depth() -> None:
         chain = LeaderAndIsrResponse.LeaderAndIsrTopicError(partition_errors=chain)  # type: ignore[arg-type]
     del chain
     assert isinstance(LeaderAndIsrResponse.LeaderAndIsrTopicError(), Struct)
+
+
+def test_a_definition_that_is_too_deep_is_refused() -> None:
+    deep: type[Struct] = PARTITION
+    for level in range(2, 17):
+        deep = new_class(f"Level{level}", (Struct,), exec_body=_nesting(deep))
+    message = new_class("Deep", (Message,), {"versions": "0"}, _nesting(deep))
+    with pytest.raises(TypeError, match="structs deep; 16 is the most"):
+        message().encode(0)
+
+
+def _nesting(inner: type[Struct]) -> Callable[[dict[str, Any]], None]:
+    """The body of a struct with one of these inside."""
+    return lambda body: body.update(inner=struct("0+", default_factory=inner))

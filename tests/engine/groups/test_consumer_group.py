@@ -6,6 +6,8 @@ import pytest
 
 from kwire import errors
 from kwire.engine.groups.consumer_group_states import DUE, FATAL, FENCED, JOINING, NAMELESS, OUT, STABLE, STALE
+from kwire.engine.groups.epoch_heartbeats import MAX_INTERVAL_S
+from tests.engine.groups import new_protocol
 from tests.engine.groups.new_protocol import IDS, Consumer, CoordinatingBroker
 
 
@@ -53,6 +55,19 @@ def test_tells_at_once_what_it_reads_then_only_what_changes(broker: Coordinating
         assert (owned(later), later.subscribed_topic_names, later.rebalance_timeout_ms) == (None, None, -1)
     assert len(said) == 4
     assert {heartbeat.member_epoch for heartbeat in said} == {1}
+
+
+def test_a_heartbeat_interval_that_cannot_be_meant_is_not_believed(
+    broker: CoordinatingBroker, consumer: Consumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(new_protocol, "INTERVAL_S", 10 * MAX_INTERVAL_S)
+    broker.script.extend([{}])
+    consumer.poll()
+    said = len(broker.heartbeats)
+    consumer.poll(MAX_INTERVAL_S - 1)
+    assert len(broker.heartbeats) == said
+    consumer.poll(2.0)
+    assert len(broker.heartbeats) == said + 1
 
 
 def test_gives_up_what_goes_before_it_says_so_then_takes_what_comes(

@@ -11,6 +11,7 @@ from kwire import errors
 from kwire._codec import Delivery
 from kwire.engine.common.waits import Turn, Until
 from kwire.engine.producer import waits
+from kwire.engine.producer.flushing import MAX_DRAIN_S
 from kwire.engine.producer.sender import CLOSED_TOO_EARLY
 from tests.engine.produce_world import Leader, ProducerWorld
 from tests.engine.waiting import Cut, WorldDoor, cut_at_each_step
@@ -97,6 +98,16 @@ def test_a_close_fails_what_is_not_delivered_in_time() -> None:
         it.close(2.0)
     assert it.world.now - began == pytest.approx(2.0)
     assert CLOSED_TOO_EARLY in str(delivery.exception())
+
+
+def test_a_close_gives_brokers_so_long_to_read_what_has_no_acknowledgement() -> None:
+    it = Waiting(acks=0)
+    it.world.complete(*it.send(b"a"))
+    it.leader.handlers[3] = lambda message, version, now: None
+    began = it.world.now
+    it.close()
+    assert it.world.now - began == pytest.approx(MAX_DRAIN_S)
+    assert it.leader.values() == [b"a"]
 
 
 def test_a_close_that_is_cut_leaves_what_goes_on_and_the_next_one_ends_it() -> None:

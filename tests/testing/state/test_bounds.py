@@ -6,7 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from kwire.errors import BrokerError
+from kwire.errors import BrokerError, ConfigError
+from kwire.testing import Broker
 from kwire.testing.records import producer_state
 from kwire.testing.records.producer_state import ProducerStates
 from kwire.testing.records.record_sets import Entry, entries_of
@@ -14,6 +15,7 @@ from kwire.testing.state import quotas, telemetry
 from kwire.testing.state.quotas import CLIENT_ID, Quotas
 from kwire.testing.state.telemetry import Telemetry, TelemetryPush
 from kwire.testing.state.timers import SWEEP_AT, Timers
+from tests.testing.in_process import InProcess
 from tests.testing.wire import batch
 
 
@@ -67,13 +69,34 @@ def test_a_partition_remembers_the_producers_that_wrote_last_and_open_transactio
     assert [producer_id for producer_id, _ in states] == [1, 6, 7]
 
 
+def test_of_a_producer_the_last_five_batches_are_recognised_when_they_come_again() -> None:
+    states = ProducerStates()
+    batches = [_entry(1, base_sequence=number) for number in range(6)]
+    for each in batches:
+        states.check(each)
+        states.remember(each)
+    assert states.find_duplicate(batches[0]) is None
+    assert all(states.find_duplicate(each) for each in batches[1:])
+    with pytest.raises(BrokerError, match="sends sequence 0 where 6 is next"):
+        states.check(batches[0])
+
+
+def test_nodes_and_partitions_have_a_limit() -> None:
+    with pytest.raises(ConfigError, match="nodes"):
+        Broker(nodes=101)
+    cluster = InProcess().cluster
+    with pytest.raises(BrokerError, match="10001 partitions; expected 1 to 10000"):
+        cluster.create_topic("t", 10_001)
+    cluster.create_topic("t", 10_000)
+
+
 def _push(taking: Telemetry, instance: UUID, metrics: bytes) -> None:
     wanted = taking.subscription({})
     push = TelemetryPush(instance, "c", False, "none", metrics)
     taking.push(wanted, wanted.id_for(instance), 0, push)
 
 
-def _entry(producer_id: int, *, transactional: bool) -> Entry:
-    identity = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0}
+def _entry(producer_id: int, *, base_sequence: int = 0, transactional: bool = False) -> Entry:
+    identity = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": base_sequence}
     (found,) = entries_of(batch(b"a", **identity, is_transactional=transactional))
     return found

@@ -1,7 +1,7 @@
 """What a client has counted of each topic, within a bound on topics that it reads no more.
 
-Layer 3, no I/O. A client may live for months and read thousands of topics, one after the other. So the counts of topics
-out of use are added up in one number from time to time: the whole is right for ever, its parts as long as they are read.
+Layer 3, no I/O. A client may live for months and read thousands of topics, one after the other. So from time to time
+the counts of topics out of use are added up in one number: the whole is right for ever, its parts while they are read.
 """
 
 from __future__ import annotations
