@@ -21,6 +21,7 @@ WRITERS = (
     "asyncio_calls",
     "lifecycles",
     "settings_page",
+    "limits_page",
     "shell_page",
     "metrics_page",
     "migration_pages",

@@ -31,6 +31,8 @@ such as `statistics.interval.ms` or `log_level`, are ignored with one warning. O
 consumer and an admin: what only another kind of client has, such as `acks` for a Consumer, is passed over, with a line
 of the logger `kwire.clients` at DEBUG.
 
+[limits.md](limits.md) says what happens where a size, a time or a number of tries is reached.
+
 Java's serializers and deserializers of bytes ask for what is done anyway. Of `compression.zstd.level` and its like,
 that of the codec in use is the `level`.
 
