@@ -14,7 +14,7 @@ from kwire.engine.consumer.fetcher import Fetcher
 from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors.wording import spelled
 from kwire.schema.api_keys import FETCH, LIST_OFFSETS, METADATA, OFFSET_FOR_LEADER_EPOCH
-from tests.engine.world import HANG_UP, Answer, Broker, World
+from tests.engine.world import HANG_UP, HERE, Answer, Broker, World
 
 A, B = Address("a", 1), Address("b", 2)
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -396,6 +396,18 @@ def test_a_leader_that_moved_is_followed() -> None:
     reading.world.at(1000.5, lambda: [broker.topics.update(t=[1]) for broker in (first, second)])
     assert reading.take() == {T0: [b"moved"]}
     assert reading.world.now < 1002
+
+
+def test_brokers_that_have_left_the_cluster_are_forgotten() -> None:
+    broker = LogBroker()
+    reading = Reading(broker).assign(T0)
+    for node in range(5):
+        broker.brokers, broker.topics = {node: HERE}, {"t": [node, node]}
+        broker.append(0, [b"%d" % node])
+        reading.world.core.cluster.refresh(reading.world.now)
+        reading.world.run(reading.world.now + 2)
+        assert reading.take() == {T0: [b"%d" % node]}
+        assert len(reading.fetcher._sources) <= 2
 
 
 def test_an_answer_to_an_old_position_is_thrown_away() -> None:

@@ -10,7 +10,7 @@ from kwire import errors
 from kwire._codec import murmur2
 from kwire.engine.common.addresses import Address
 from tests.engine.produce_world import Leader, ProducerWorld
-from tests.engine.world import Answer
+from tests.engine.world import HERE, Answer
 from tests.thorough import THOROUGH
 
 
@@ -274,6 +274,20 @@ def test_a_moved_leader_is_found() -> None:
     leaders[0].script = [move]
     world.complete(world.send(b"1"))
     assert [leader.values() for leader in leaders] == [[b"0"], [b"1"]]
+
+
+def test_brokers_that_have_left_the_cluster_are_forgotten() -> None:
+    world = ProducerWorld()
+    for node in range(5):
+        world.leader.brokers, world.leader.topics = {node: HERE}, {"t": [node]}
+        world.core.cluster.refresh(world.now)
+        world.run(world.now + 2)
+        world.complete(world.send(b"%d" % node))
+        world.sender._wake_at(f"quiet {node}", world.now + 1)
+        assert node in world.sender._sinks
+        assert len(world.sender._sinks) <= 2
+        assert len(world.sender._timers) <= 3
+    assert world.leader.values() == [b"0", b"1", b"2", b"3", b"4"]
 
 
 @pytest.mark.parametrize("fault", ["unseen", "unheard"])

@@ -11,6 +11,7 @@ from kwire.engine.share.membership import FATAL, OUT
 from kwire.engine.share.session import ShareSessionHandler
 from tests.engine.moves import MadeMoves
 from tests.engine.share.share_world import ROW, T0, T1, THERE, Consumer, ShareBroker, acks_in, acquired, offsets
+from tests.engine.world import HERE
 
 
 @pytest.fixture
@@ -328,6 +329,17 @@ def test_follows_a_leader_that_has_moved(broker: ShareBroker) -> None:
     assert other.fetches[0].share_session_epoch == 0
     consumer.commit()
     assert acks_in(other.acks[0]) == {0: [(0, 1, [1])]}
+
+
+def test_brokers_that_have_left_the_cluster_are_forgotten(broker: ShareBroker, consumer: Consumer) -> None:
+    for node in range(5):
+        broker.brokers, broker.topics = {node: HERE}, {"t": [node, node]}
+        consumer.world.core.cluster.refresh(consumer.world.now)
+        consumer.world.run(consumer.world.now + 2)
+        broker.script.append([acquired(0, node, node)])
+        assert offsets(consumer.poll(5)) == [(0, node)]
+        assert node in consumer.polling._fetcher._sessions
+        assert len(consumer.polling._fetcher._sessions) <= 2
 
 
 def test_partitions_taken_away_are_forgotten_and_still_acknowledged(broker: ShareBroker, consumer: Consumer) -> None:

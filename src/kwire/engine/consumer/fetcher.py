@@ -242,8 +242,20 @@ class Fetcher(Recoverable):
 
     def _on_metadata(self, now: float) -> None:
         self.subscription.on_metadata(now)
+        self._forget_brokers()
         self._is_settled = False
         self.pump_if_due(now)
+
+    def _forget_brokers(self) -> None:
+        """Brokers that have left the cluster, once nothing is in flight and all that they gave is handed out."""
+        gone = self._sources.keys() - self._core.cluster.brokers.keys()
+        if gone:
+            states = self.subscription.states.values()
+            held = {chunk.node for state in states for chunk in state.chunks}
+            for node in gone - held:
+                if not self._sources[node].in_flight:
+                    del self._sources[node]
+                    self._hasty.discard(node)
 
     def _look_again(self, now: float) -> None:
         """A position came, or a back-off ended: looks at all partitions, once for all that say so meanwhile."""

@@ -209,8 +209,17 @@ class Sender(SenderBase, Recoverable):
         topics = self._cluster.topics.values()
         self._by_topic_id = all(topic.topic_id != no_uuid() for topic in topics if topic.partitions)
         self._accumulator.unroute_all()
+        self._forget_brokers()
         self._unknown_topics.on_metadata(now)
         self.pump(now)
+
+    def _forget_brokers(self) -> None:
+        """Brokers that have left the cluster, once nothing is in flight or waits for them, and the timers of them."""
+        brokers = self._cluster.brokers
+        self._sinks = {
+            node: sink for node, sink in self._sinks.items() if node in brokers or sink.in_flight or len(sink)
+        }
+        self._timers = {name: timer for name, timer in self._timers.items() if timer.active}
 
     @override
     def _give_up(self, sink: Sink, error: KafkaError) -> None:

@@ -101,7 +101,7 @@ class ShareFetcher(Recoverable):
         self._ready: deque[Acquired | KafkaError] = deque()
         self._is_closing = False
         self._again: Timer | None = None
-        core.cluster.listeners.append(self.pump)
+        core.cluster.listeners.append(self._on_metadata)
         self.recover_with(core)
 
     # -- handing out ------------------------------------------------------------------------------------------------
@@ -155,6 +155,15 @@ class ShareFetcher(Recoverable):
         """Sends these, with the next fetch or in a request of their own."""
         for each in acks:
             self._session(each.place.node).waiting.append(each)
+
+    def _on_metadata(self, now: float) -> None:
+        """Follows leaders that have moved, and forgets brokers that have left the cluster with nothing to wait for."""
+        self.pump(now)
+        for node in self._sessions.keys() - self._core.cluster.brokers.keys():
+            session = self._sessions[node]
+            if session.is_new and not session.in_flight and not session.waiting:
+                del self._sessions[node]
+                self._hasty.discard(node)
 
     def pump(self, now: float) -> None:
         """Sends all requests that are due."""
