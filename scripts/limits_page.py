@@ -2,7 +2,8 @@
 
 A row there says what is limited and what happens then. `limit` names numbers: a setting by its keyword, or a file with
 a constant, or with a class and an attribute or an argument of its constructor; `words` stand in their place. `test`
-names the tests that reach the limit; `code` the files, where they are others than those of the numbers.
+names the tests that reach the limit; `code` the files, where they are others than those of the numbers; `unit` what a
+number counts, or each of them, where its name does not say it.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def shown(known: Number, unit: str = "") -> str:
 def _seconds(value: float) -> str:
     if value < 0.1:
         return f"{value * 1000:g} ms"
-    for size, name in ((3600, "h"), (60, "min")):
+    for size, name in ((86_400, "days"), (3600, "h"), (60, "min")):
         if value >= 2 * size and value % size == 0:
             return f"{value / size:g} {name}"
     return f"{value:g} s"
@@ -165,7 +166,7 @@ def _bytes(value: float) -> str:
     for size, name in ((_KIB**3, "GiB"), (_KIB**2, "MiB"), (_KIB, "KiB")):
         if value >= size and value * 10 % size == 0:
             return f"{value / size:g} {name}"
-    return f"{value:,} bytes"
+    return "1 byte" if value == 1 else f"{value:,} bytes"
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------
@@ -208,7 +209,8 @@ def _section(section: dict[str, Any]) -> str:
 
 def _line(row: dict[str, Any]) -> str:
     known = numbers(row)
-    limit = row.get("words") or ", ".join(shown(each, row.get("unit", "")) for each in known)
+    units = row["unit"] if isinstance(row.get("unit"), list) else [row.get("unit", "")] * len(known)
+    limit = row.get("words") or ", ".join(map(shown, known, units))
     moved_by = row.get("moved") or ", ".join(dict.fromkeys(filter(None, (each.moved_by for each in known)))) or "fixed"
     code = listed(row, "code") or dict.fromkeys(each.path for each in known if each.path)
     files = ", ".join(f"[`{path}`](../src/kwire/{path})" for path in code)

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from kwire import Admin, Consumer, Producer, TopicPartition, errors, records
+from kwire import producer as producer_module
 from kwire._codec import pool_statistics
 from kwire.testing import Broker
 from tests.thorough import THOROUGH
@@ -289,3 +290,18 @@ def test_a_worker_of_multiprocessing_delivers_at_its_end_what_it_has_sent(broker
         assert process.exitcode == 0
         assert [value for value in broker.values("t") if value in numbers] == numbers
     assert sorted(broker.values("t")) == [*numbers, b"the parent's"]
+
+
+def test_a_process_ends_in_time_though_a_broker_does_not_answer(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(producer_module, "EXIT_TIMEOUT_S", 0.3)
+    broker.faults.mute("Produce")
+    producer = Producer(broker.bootstrap_servers)
+    delivery = producer.send("t", b"lost")
+    began = time.monotonic()
+    with pytest.warns(ResourceWarning, match="1 record in 1 batch could not be delivered"):
+        producer_module._at_exit()
+    assert 0.2 < time.monotonic() - began < PATIENT
+    assert "was not closed; 1 record in 1 batch could not be delivered" in capfd.readouterr().err
+    assert "the process ended" in str(delivery.exception())

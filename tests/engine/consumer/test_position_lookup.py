@@ -8,8 +8,8 @@ import pytest
 
 from kwire import errors, protocol
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.consumer.fetcher import Fetcher
-from kwire.schema.api_keys import LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH
+from kwire.engine.consumer.fetcher import LEADER_FOR_S, Fetcher
+from kwire.schema.api_keys import FETCH, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH
 from tests.engine.consumer.test_fetcher import T0, T1, A, B, LogBroker, OldLogBroker, Reading
 from tests.engine.world import Broker
 
@@ -209,3 +209,19 @@ def test_a_replica_that_cannot_be_reached_is_left() -> None:
     reading = Reading(leader, {B: replica}, client_rack="r")
     reading.fetcher.subscription.assign([T0], reading.world.now, at={T0: 0})
     assert reading.take(1) == {T0: [b"0"]}
+
+
+def test_a_near_replica_that_failed_is_tried_again_after_a_while() -> None:
+    leader = LeaderWithReplica()
+    leader.brokers = {0: A, 1: B}
+    leader.append(0, [b"0"])
+    replica = Replica(0)
+    replica.refuses = "connection refused"
+    reading = Reading(leader, {B: replica}, client_rack="r")
+    reading.fetcher.subscription.assign([T0], reading.world.now, at={T0: 0})
+    assert reading.take(1) == {T0: [b"0"]}
+    left_at, replica.refuses = reading.world.now, ""
+    reading.world.run(left_at + LEADER_FOR_S - 5)
+    assert not replica.requests
+    reading.world.run(left_at + LEADER_FOR_S + 5)
+    assert FETCH in [key for key, _, _ in replica.requests]

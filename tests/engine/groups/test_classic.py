@@ -10,6 +10,7 @@ from kwire import errors
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.topic_pattern import TopicPattern
 from kwire.engine.groups.classic_states import FENCED, JOINING, STABLE
+from kwire.engine.groups.joining import HELD_FOR_S
 from kwire.errors import BrokerError
 from kwire.records import encode
 from kwire.schema.error_codes import (
@@ -131,6 +132,15 @@ def test_a_join_that_is_not_answered_is_made_again() -> None:
     for address in world.addresses.values():
         member.lose_all(address)
     world.run(lambda: member.owned == ALL)
+
+
+def test_a_join_that_a_broker_never_answers_is_made_again_after_the_rebalance_time_out() -> None:
+    world = world_of()
+    world.faults.mute("JoinGroup")
+    member = member_of(world, max_poll_interval_ms=40_000)
+    began = world.now
+    world.run(lambda: member.owned == ALL)
+    assert 40 + HELD_FOR_S <= world.now - began < 50 + HELD_FOR_S
 
 
 def test_a_cooperative_member_reads_on_while_it_rejoins_and_gives_up_only_what_goes() -> None:
