@@ -183,8 +183,16 @@ bench-instructions: build  ## instructions of the hot loops against the committe
 	@$(PY) -m benchmarks.instructions --optional $(BENCH_ARGS)
 
 .PHONY: wheel
-wheel: $(VENV)/.tests-ready  ## sdist, the wheel from the sdist, and its install in a clean environment
-	@scripts/build-wheel "$(PY)"
+wheel: $(VENV)/.tests-ready  ## sdist, the wheel from the sdist, checked, and tried in a bare environment
+	@scripts/build-wheel "$(PY)" wheel
+
+.PHONY: sdist
+sdist: $(VENV)/.tests-ready  ## sdist, the same bytes whenever it is made of one commit
+	@scripts/build-wheel "$(PY)" sdist
+
+.PHONY: wheel-twice
+wheel-twice: $(VENV)/.tests-ready  ## two wheels from one sdist, which have to be the same bytes
+	@scripts/build-wheel "$(PY)" twice
 
 .PHONY: clean
 clean:  ## what was built; the environment and the broker cache stay

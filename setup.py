@@ -4,8 +4,12 @@ import os
 import sys
 from glob import glob
 
+import Cython
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from scripts.packages import DatedSdist, bill_of_materials, index_page, listed_wheel
 
 _PXI = "src/kwire/_pxi"
 _OPTIMISE = [] if "-O" in os.environ.get("CFLAGS", "") else ["-O2"]
@@ -50,6 +54,12 @@ def extension(name: str, *rooms: str) -> Extension:
 
 
 setup(
+    long_description=index_page(),
+    long_description_content_type="text/markdown",
+    cmdclass={
+        "sdist": DatedSdist,
+        "bdist_wheel": listed_wheel(lambda version: bill_of_materials(version, Cython.__version__)),
+    },
     ext_modules=cythonize(
         [extension("_codec", "codec", "client"), extension("_values", "codec", "values")],
         include_path=[_PXI],
