@@ -36,6 +36,27 @@ COMMANDS = {
     "partitions", "producers", "produce", "consume", "copy", "decode", "completion",
     "config", "help",
 }  # fmt: skip
+POSIX_ALONE = {"fcntl", "grp", "posix", "pwd", "readline", "resource", "syslog", "termios", "tty"}
+OF_OTHER_SYSTEMS = """
+import os, select, socket, sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name in {posix!r}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+for name in {posix!r}:
+    sys.modules.pop(name, None)
+for module, names in ((os, "fork register_at_fork getuid memfd_create sched_getaffinity writev"),
+                      (select, "poll epoll kqueue"), (socket, "AF_UNIX SO_REUSEPORT MSG_NOSIGNAL")):
+    for name in names.split():
+        if name in vars(module):
+            delattr(module, name)
+import kwire, kwire.records, kwire.protocol
+print(kwire.records.decode(kwire.records.encode([b"value"])).values(), kwire.protocol.MetadataRequest().encode(1))
+"""
 SHOW = "import sys; before = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - before))"
 
 
@@ -255,3 +276,8 @@ def test_the_demonstration_needs_no_package_of_the_tests(entry: str) -> None:
     brought = brought_in_environment(f"import {entry}")
     assert entry in brought
     assert not {name.partition(".")[0] for name in brought} & of_the_tests
+
+
+def test_records_and_messages_need_nothing_that_only_posix_has() -> None:
+    shown = run_bare(OF_OTHER_SYSTEMS.format(posix=POSIX_ALONE)).stdout
+    assert "[b'value']" in shown
