@@ -8,14 +8,17 @@ import json
 import os
 import re
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from scripts.check_packages import main as check
 from scripts.packages import bill_of_materials, index_page, with_whole_links, write_dated
 
 from kwire import __version__
+from tests.snippets import ROOT
 
 README = """# kwire
 
@@ -114,3 +117,20 @@ def test_what_is_wrong_with_packages_is_told(
     assert check(packages(tmp_path, **wrong)) == 1  # type: ignore[arg-type]
     shown = capsys.readouterr().err
     assert [phrase for phrase in told if phrase not in shown] == []
+
+
+def test_the_conda_recipe_has_the_version_and_the_bounds_of_the_package() -> None:
+    recipe = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert recipe["context"]["version"] == __version__
+    requirements = recipe["requirements"]
+    assert compact(requirements["run"]) == {"python", *project["project"]["dependencies"]}
+    assert compact(requirements["host"]) == {"python", "pip", *project["build-system"]["requires"]}
+    optional = {line for lines in project["project"]["optional-dependencies"].values() for line in lines}
+    assert compact(requirements["run_constraints"]) <= optional
+    (command,) = recipe["build"]["python"]["entry_points"]
+    assert dict([command.split(" = ")]) == project["project"]["scripts"]
+
+
+def compact(lines: list[str]) -> set[str]:
+    return {line.replace(" ", "") for line in lines}
