@@ -10,7 +10,7 @@ from pathlib import Path
 from scripts.sources import DOCS, PACKAGE, ROOT
 
 NAMED = re.compile(r"`([\w./]+\.(?:py|pyi|pyx|pxd|pxi))`")
-PAGES = (ROOT / "CONTRIBUTING.md", ROOT / "README.md", *DOCS.glob("*.md"))
+PAGES = (ROOT / "CONTRIBUTING.md", ROOT / "README.md", ROOT / "ROADMAP.md", *DOCS.rglob("*.md"))
 FOLDERS = ("src", "tests", "scripts", "benchmarks", "demo", "examples")
 TREE = [path.relative_to(ROOT) for folder in FOLDERS for path in (ROOT / folder).rglob("*.p*")] + [Path("setup.py")]
 OF_A_USER = {("docs/spark.md", "tokens.py")}
