@@ -1,4 +1,5 @@
-"""The extensions as they are linked: what may be written cannot be executed, and what was looked up not written."""
+"""The extensions as they are built: what may be written cannot be executed, what was looked up not written; arrays of
+bytes on the stack are guarded."""
 
 from __future__ import annotations
 
@@ -61,3 +62,7 @@ def test_what_it_calls_is_looked_up_at_once_and_kept_from_writing(extension: Mod
     flags = dict(struct.iter_unpack("<QQ", dynamic.content[: len(dynamic.content) // 16 * 16])).get(_FLAGS, 0)
     assert flags & _BIND_NOW
     assert [len(each.content) > 0 for each in found if each.kind == _RELRO] == [True]
+
+
+def test_arrays_of_bytes_on_the_stack_are_guarded() -> None:
+    assert b"\0__stack_chk_fail\0" in Path(_codec.__file__).read_bytes()
