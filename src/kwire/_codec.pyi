@@ -779,6 +779,7 @@ class Accumulator:
     def check_open(self) -> None: ...
     def bar(self, refusal: Callable[[], KafkaError] | None) -> None: ...
     def begin_transaction(self, *, gated: bool, anew: bool) -> None: ...
+    def open_gate(self) -> None: ...
     def abandon(self, batch: Batch, error: Exception) -> None: ...
     records_sent: int
     def __new__(
@@ -1163,6 +1164,8 @@ class SenderBase:
     _closing: Closing | None
     newest_version: int
     has_sent: bool
+    first_sent_at: float
+    first_answered_at: float
     needs_turn: bool
     transactional_id: str | None
     def __init__(

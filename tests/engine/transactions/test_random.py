@@ -30,6 +30,7 @@ class Story:
         self.world = TransactionWorld(
             version, seed=seed, topics={"t": 3, "in": 1}, transaction_state_log_num_partitions=5
         )
+        self.world.cluster.transactions.markers_after_s = self.rng.choice([0.0, 0.01, 0.05])
         self.world.disturb(every=0.7, loss=0.02, keys=[(TRANSACTION, "tx"), (GROUP, "g")])
         self.expected: list[tuple[int, bytes]] = []
         self.undecided: list[list[tuple[int, bytes]]] = []

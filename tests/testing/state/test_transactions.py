@@ -598,6 +598,34 @@ def test_markers_wait_for_a_leader_to_come_back() -> None:
     assert (state_of(broker), lone.last_stable_offset) == ("CompleteCommit", 2)
 
 
+def test_markers_may_be_written_later_than_the_answer() -> None:
+    broker = broker_of(features=V2)
+    broker.cluster.transactions.markers_after_s = 0.03
+    producer = TransactionalProducer(broker, v2=True)
+    producer.write(b"a")
+    producer.commit()
+    assert (state_of(broker), committed_values(broker)) == ("PrepareCommit", [])
+    broker.advance(0.04)
+    assert (state_of(broker), committed_values(broker)) == ("CompleteCommit", [b"a"])
+
+
+@pytest.mark.parametrize(("markers_after_s", "code", "at_s"), [(0.03, 0, 0.04), (1.0, 51, 0.1)])
+def test_a_batch_from_before_the_markers_is_tried_every_20_ms_for_100_ms(
+    markers_after_s: float, code: int, at_s: float
+) -> None:
+    broker = broker_of(features=V2)
+    broker.cluster.transactions.markers_after_s = markers_after_s
+    producer = TransactionalProducer(broker, v2=True)
+    producer.write(b"a")
+    producer.commit()
+    waiting = broker.begin(produce_request([b"b"], producer.producer_id, producer.epoch, 0), 12)
+    while waiting.answer is None:
+        broker.advance(0.02)
+        waiting.wake()
+    assert broker.now == pytest.approx(at_s)
+    assert waiting.response.responses[0].partition_responses[0].error_code == code
+
+
 def test_a_transaction_goes_on_at_another_coordinator() -> None:
     broker = broker_of(nodes=2)
     broker.cluster.coordinators.move(TRANSACTION, "mine", 1)

@@ -625,6 +625,16 @@ cdef class Accumulator:
                 if anew:
                     queue.sequences.begin(-1, -1)
 
+    def open_gate(self):
+        """Partitions are blocked no longer."""
+        cdef TopicQueue topic
+        cdef PartitionQueue queue
+        self.gated = False
+        self.held.clear()
+        for topic in list(self.topics_by_name.values()):
+            for queue in topic.queues:
+                queue.blocked = False
+
     def unroute_all(self):
         """Leaders may have moved: `route_ready` returns all partitions that hold something, to be routed again."""
         cdef TopicQueue topic

@@ -30,6 +30,8 @@ cdef class SenderBase:
     cdef public object transactional_id  # None: not transactional
     cdef public int newest_version        # of Produce
     cdef public bint has_sent             # some batch was taken into a request since this was cleared
+    cdef public double first_sent_at      # of the first answered request since `first_answered_at` was cleared
+    cdef public double first_answered_at  # 0: there was none
     cdef public bint needs_turn           # `_take_turn` is to be called at the end of a pump
 
     def __init__(self, core, accumulator, settings, int codec, request):
@@ -208,6 +210,8 @@ cdef class SenderBase:
         cdef Batch batch
         cdef dict left
         call.sink.count(-1)
+        if self.first_answered_at == 0:
+            self.first_sent_at, self.first_answered_at = call.sent_at, now
         if response is None:
             self._unanswered.add(call.sink.node)
             for batch in call.batches:

@@ -14,8 +14,7 @@ from kwire.errors.wording import Cause
 from kwire.schema.error_codes import KAFKA_STORAGE_ERROR, NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT
 
 SPREAD = 0.2
-CONCURRENT_WAIT_S = 0.02
-"""Seconds before another try where the transaction before is still being ended, which takes milliseconds."""
+_SECOND_CONCURRENT_WAIT_S, _LONGEST_CONCURRENT_WAIT_S = 0.0005, 0.02
 
 MAY_BE_WRITTEN = frozenset({REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND, KAFKA_STORAGE_ERROR})
 """Codes of a leader that may have appended the batch."""
@@ -37,6 +36,16 @@ class Backoff:
         """Seconds to wait after `failures` (at least 1) failures in a row."""
         plain = min(self.first * 2.0 ** min(failures - 1, 32), self.longest)
         return plain * (1 + SPREAD * (2 * self._rng() - 1))
+
+
+def concurrent_wait(tries: int) -> float:
+    """Seconds to wait after so many tries (at least 1) that came while the transaction before was still being ended.
+
+    That takes about as long as an answer. None after the first: asyncio makes two milliseconds of any time below.
+    """
+    if tries == 1:
+        return 0.0
+    return min(_SECOND_CONCURRENT_WAIT_S * 2.0 ** min(tries - 2, 8), _LONGEST_CONCURRENT_WAIT_S)
 
 
 def is_retriable(error: BaseException) -> bool:

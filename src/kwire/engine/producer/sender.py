@@ -33,7 +33,7 @@ from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.pace import Throttling
 from kwire.engine.common.recovery import Recoverable
-from kwire.engine.common.retry import CONCURRENT_WAIT_S, MAY_BE_WRITTEN, afresh, is_retriable
+from kwire.engine.common.retry import MAY_BE_WRITTEN, afresh, concurrent_wait, is_retriable
 from kwire.engine.core import Core
 from kwire.engine.producer.flushing import Closing, Flush, fail_pending
 from kwire.engine.producer.idempotence import UNSETTLED, Idempotence
@@ -368,7 +368,8 @@ class Sender(SenderBase, Recoverable):
             self._fail(batch, error)
             return
         soon = isinstance(error, BrokerError) and error.code == CONCURRENT_TRANSACTIONS
-        batch.queue.retry_at = now + (CONCURRENT_WAIT_S if soon else self._core.retry_backoff.wait(batch.attempts))
+        wait = concurrent_wait if soon else self._core.retry_backoff.wait
+        batch.queue.retry_at = now + wait(batch.attempts)
         batch.queue.reenqueue(batch)
 
     @override

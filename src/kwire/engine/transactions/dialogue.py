@@ -13,6 +13,7 @@ from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import MessageOrBuilder
+from kwire.engine.common.retry import concurrent_wait
 from kwire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -68,12 +69,12 @@ class Dialogue(Recoverable):
         self._failures = 0
         self.last_error = None
 
-    def retry(self, why: KafkaError, now: float, wait: float | None = None) -> None:
-        """Goes on after `wait` seconds, or after those that follow from the failures in a row."""
+    def retry(self, why: KafkaError, now: float, *, soon: bool = False) -> None:
+        """Goes on after a wait that grows with the failures in a row; soon: what is waited for takes milliseconds."""
         self.last_error = why
         self._failures += 1
-        patience = self._core.retry_backoff.wait(self._failures) if wait is None else wait
-        self._timer = self._core.call_at(now + patience, self._wake)
+        wait = concurrent_wait if soon else self._core.retry_backoff.wait
+        self._timer = self._core.call_at(now + wait(self._failures), self._wake)
 
     @override
     def recover(self, now: float) -> None:

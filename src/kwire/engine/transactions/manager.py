@@ -29,7 +29,8 @@ has ended (KIP-890):
 
     below 2   AddPartitionsToTxn before a partition's first batch (`partitions.py`); AddOffsetsToTxn. The epoch stays;
               InitProducerId raises it (KIP-360, Kafka 2.5) after an abort that leaves the fate of a batch open
-    2         Produce from version 12 on and TxnOffsetCommit from 5 on do it by themselves. Each EndTxn raises the epoch
+    2         Produce from version 12 on and TxnOffsetCommit from 5 on do it by themselves. Each EndTxn raises the
+              epoch; what is sent before its markers are written costs time (`completion.py`)
 
 A transaction that was detached stays open at the coordinator, for another process to end (`prepared.py`). The producer
 may go on under another transactional id, by `initialise`.
@@ -65,6 +66,7 @@ from kwire.engine.transactions.states import (
     FATAL,
     INITIALIZING,
     MOVES,
+    NOT_NOW,
     OPEN,
     PREPARED,
     PREPARING,
@@ -120,6 +122,8 @@ class BatchSender(Protocol):
     """The sender whose batches the transactions are of."""
 
     has_sent: bool
+    first_sent_at: float
+    first_answered_at: float
     needs_turn: bool
     transactional_id: str | None
     newest_version: int
@@ -168,7 +172,7 @@ class TransactionManager(Lifecycle, Recoverable):
         self._needs_bump = False
         self._gaps: dict[PartitionQueue, int | None] = {}
         self._failed: KafkaError | None = None
-        self._sender.has_sent = False
+        self._sender.has_sent, self._sender.first_answered_at = False, 0.0
         self._answer: tuple[int, int] | None = None
 
     # -- the verbs --------------------------------------------------------------------------------------------------
@@ -189,7 +193,8 @@ class TransactionManager(Lifecycle, Recoverable):
     def begin(self, now: float) -> None:
         """Begins a transaction: records are taken from now on."""
         self._require("begin_transaction", READY)
-        self._accumulator.begin_transaction(gated=not self.is_v2, anew=self._epoch_is_new)
+        gated = not self.is_v2 or self._requests.completion.begin(now)
+        self._accumulator.begin_transaction(gated=gated, anew=self._epoch_is_new)
         self._epoch_is_new = False
         self._began_at = now
         self._outcome, self.state = None, self.checked(OPEN)
@@ -206,6 +211,7 @@ class TransactionManager(Lifecycle, Recoverable):
             self._fail_transaction(late)
             call.outcome.fail(self._present_error())
         elif given:
+            self._requests.completion.is_wanted = True
             self._requests.offsets.append(call)
             self.advance(now)
         else:
@@ -281,6 +287,9 @@ class TransactionManager(Lifecycle, Recoverable):
     def recover(self, now: float) -> None:
         """After an interrupted step: asks again, and ends what was cut after a change of state."""
         self._requests.recover(now)
+        if self.is_v2:
+            self._requests.completion.is_awaited = False
+            self._accumulator.open_gate()
         if self._answer is not None:
             self._finish(now)
         if self.state in (READY, PREPARED):
@@ -299,7 +308,10 @@ class TransactionManager(Lifecycle, Recoverable):
     def admit(self, now: float) -> None:
         """Partitions that are blocked have something to send."""
         held = self._accumulator.held
-        self._requests.partitions.want(held)
+        if self.is_v2:
+            self._requests.completion.is_wanted = True
+        else:
+            self._requests.partitions.want(held)
         held.clear()
         self.advance(now)
 
@@ -358,7 +370,7 @@ class TransactionManager(Lifecycle, Recoverable):
     def _not_now(self, what: str) -> KafkaError:
         if self.state in (ABORTABLE, FATAL):
             return self._present_error()
-        words = _WORDS[self.state]
+        words = NOT_NOW[self.state]
         if self.state in (COMMITTING, ABORTING, BUMPING, INITIALIZING) and self._outcome is not None:
             words = f"{self._outcome.what}() is not done yet: call it again to wait for it"
         return TransactionStateError(f"{what}: {words}")
@@ -507,6 +519,7 @@ class TransactionManager(Lifecycle, Recoverable):
                 TransactionAbortedError(f"{batch.topic}-{batch.partition}: not sent: its transaction was aborted"),
             )
         self._requests.partitions.drop_wanted()
+        self._requests.completion.is_awaited = False
         self._forget_failures()
         dropped = [call for call in self._requests.offsets if not call.is_asked]
         self._requests.offsets = [call for call in self._requests.offsets if call.is_asked]
@@ -520,6 +533,8 @@ class TransactionManager(Lifecycle, Recoverable):
             self._requests.ask_id(now, bumps=state == BUMPING, keep_prepared=keeps)
         elif state not in _ASKS:
             return
+        elif self._requests.completion.to_ask:
+            self._requests.ask_completion(now)
         elif self._requests.partitions.to_ask:
             self._requests.ask_partitions(now)
         elif self._requests.offsets:
@@ -573,6 +588,7 @@ class TransactionManager(Lifecycle, Recoverable):
         if self.state in (COMMITTING, ABORTING):
             self.move(BUMPING if bumps else READY)
         self._choose_version(becomes_v2)
+        self._requests.completion.ended(self._sender.first_sent_at, self._sender.first_answered_at, now)
         self.prepared = None
         self._error = None
         self._begin_anew()
@@ -619,6 +635,12 @@ class TransactionManager(Lifecycle, Recoverable):
             self.move(READY)
         self._succeed(self.prepared)
 
+    def on_complete(self, now: float) -> None:
+        """The transaction before need not be waited for: what waits may go."""
+        self._requests.completion.is_awaited = False
+        self._accumulator.open_gate()
+        self._sender.pump(now)
+
     def on_partitions(self, now: float) -> None:
         """Partitions are part of the transaction: what waits for them may go."""
         self._sender.pump(now)
@@ -664,20 +686,6 @@ class TransactionManager(Lifecycle, Recoverable):
         if self._outcome is not None:
             self._outcome.fail(error)
         self.move(UNINITIALIZED)
-
-
-_WORDS = {
-    UNINITIALIZED: "call init_transactions() first, or use `with producer.transaction()`",
-    INITIALIZING: "init_transactions() is not done yet",
-    READY: "no transaction is open: call begin_transaction() first, or use `with producer.transaction()`",
-    OPEN: "a transaction is open: commit or abort it first",
-    PREPARING: "the transaction is being prepared",
-    DETACHING: "the transaction is being detached",
-    PREPARED: "the transaction is prepared: commit or abort it",
-    COMMITTING: "the transaction is being committed",
-    ABORTING: "the transaction is being aborted",
-    BUMPING: "the transaction is being ended",
-}
 
 
 def _gap() -> KafkaError:

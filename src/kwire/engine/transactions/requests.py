@@ -1,4 +1,4 @@
-"""The five requests of a transaction, and what is done with their responses.
+"""The requests of a transaction, and what is done with their responses.
 
 Layer 3, no I/O. Which of them is sent when, and what a success or an error does to the transaction, is the owner's
 decision (`manager.py`). Here is what goes into a request, which broker gets it, and which errors are asked again.
@@ -12,10 +12,11 @@ from kwire import protocol
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.lookup import GROUP, TRANSACTION
 from kwire.engine.common.recovery import Recoverable
-from kwire.engine.common.retry import CONCURRENT_WAIT_S, is_retriable
+from kwire.engine.common.retry import is_retriable
 from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.transactions import offsets, partitions
+from kwire.engine.transactions.completion import Completion
 from kwire.engine.transactions.dialogue import Dialogue
 from kwire.engine.transactions.identity import TransactionalIdentity
 from kwire.engine.transactions.offsets import SentOffsets
@@ -25,6 +26,7 @@ from kwire.errors.broker import error_for
 from kwire.schema.api_keys import (
     ADD_OFFSETS_TO_TXN,
     ADD_PARTITIONS_TO_TXN,
+    DESCRIBE_TRANSACTIONS,
     END_TXN,
     INIT_PRODUCER_ID,
     TXN_OFFSET_COMMIT,
@@ -48,6 +50,7 @@ _TWO_PHASE_INIT = range(6, 7)
 _END_BEFORE_V2 = range(5)
 _END_V2 = range(6)
 _ADD_OFFSETS = range(5)
+_DESCRIBE = range(1)
 
 MAX_GROUPS = 100
 """So many groups' coordinators are known at once; one that is used again later is looked up again."""
@@ -61,6 +64,9 @@ class Owner(Protocol):
 
     def on_id(self, response: protocol.InitProducerIdResponse, version: int, now: float) -> None:
         """The coordinator assigned an id and an epoch."""
+
+    def on_complete(self, now: float) -> None:
+        """The transaction before need not be waited for."""
 
     def on_partitions(self, now: float) -> None:
         """Partitions are part of the transaction."""
@@ -96,6 +102,7 @@ class TransactionRequests(Recoverable):
         self._coordinator = Coordinator(core, TRANSACTION, self.transactional_id)
         self._groups: dict[str, Coordinator] = {}
         self._dialogue = Dialogue(core, owner.advance, self._on_no_answer)
+        self.completion = Completion()
         self._api_key = INIT_PRODUCER_ID
         self.begin_anew()
 
@@ -162,6 +169,27 @@ class TransactionRequests(Recoverable):
             self._on_code(response.error_code, "", coordinator, now)
         else:
             self._owner.on_id(response, version, now)
+
+    # -- the transaction before -------------------------------------------------------------------------------------
+
+    def ask_completion(self, now: float) -> None:
+        """Asks whether it is complete."""
+        message = protocol.DescribeTransactionsRequest(transactional_ids=[self.transactional_id])
+        self._api_key = DESCRIBE_TRANSACTIONS
+        self.completion.asked(now)
+        self._dialogue.ask(self._coordinator, DESCRIBE_TRANSACTIONS, message, self._on_description, now, _DESCRIBE)
+
+    def _on_description(
+        self, coordinator: Coordinator, response: protocol.DescribeTransactionsResponse, version: int, now: float
+    ) -> None:
+        row = next(iter(response.transaction_states), None)
+        if row is None or row.error_code:
+            self.completion.refuse()
+        elif self.completion.is_pending(row.transaction_state, now):
+            self._dialogue.retry(error_for(CONCURRENT_TRANSACTIONS, "the transaction before"), now, soon=True)
+            return
+        self._dialogue.succeeded()
+        self._owner.on_complete(now)
 
     # -- partitions -------------------------------------------------------------------------------------------------
 
@@ -278,6 +306,7 @@ class TransactionRequests(Recoverable):
         )
         self._api_key = END_TXN
         self._commits = commits
+        self.completion.end_asked(now)
         versions = _END_V2 if is_v2 else _END_BEFORE_V2
         self._dialogue.ask(self._coordinator, END_TXN, message, self._on_end, now, versions)
 
@@ -291,7 +320,10 @@ class TransactionRequests(Recoverable):
 
     def _on_no_answer(self, coordinator: Coordinator, error: KafkaError, now: float) -> None:
         lost = coordinator.is_lost(error, now)
-        if lost or is_retriable(error) or (isinstance(error, AuthError) and self._core.refusal is None):
+        if self._api_key == DESCRIBE_TRANSACTIONS:
+            self.completion.refuse()
+            self._owner.on_complete(now)
+        elif lost or is_retriable(error) or (isinstance(error, AuthError) and self._core.refusal is None):
             self.may_have_committed = self.may_have_committed or self._commits
             self._dialogue.retry(error, now)
         else:
@@ -303,6 +335,6 @@ class TransactionRequests(Recoverable):
         if coordinator.is_lost(error, now) or error.retriable:
             begins = api_key in (ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, TXN_OFFSET_COMMIT)
             soon = code == CONCURRENT_TRANSACTIONS and begins and not self.partitions.added
-            self._dialogue.retry(error, now, CONCURRENT_WAIT_S if soon else None)
+            self._dialogue.retry(error, now, soon=soon)
         else:
             self._owner.on_refusal(api_key, error, now)

@@ -77,3 +77,17 @@ MOVES: Moves = {
 
 UNFINISHED = frozenset({OPEN, PREPARING, DETACHING, PREPARED, COMMITTING, ABORTABLE, ABORTING})
 """There is a transaction."""
+
+NOT_NOW = {
+    UNINITIALIZED: "call init_transactions() first, or use `with producer.transaction()`",
+    INITIALIZING: "init_transactions() is not done yet",
+    READY: "no transaction is open: call begin_transaction() first, or use `with producer.transaction()`",
+    OPEN: "a transaction is open: commit or abort it first",
+    PREPARING: "the transaction is being prepared",
+    DETACHING: "the transaction is being detached",
+    PREPARED: "the transaction is prepared: commit or abort it",
+    COMMITTING: "the transaction is being committed",
+    ABORTING: "the transaction is being aborted",
+    BUMPING: "the transaction is being ended",
+}
+"""What to say in a state to a call that does not fit."""

@@ -20,8 +20,9 @@ Version notes
     v8    record_errors and error_message say what was wrong
     v10   current_leader and node_endpoints where the node does not lead the partition (KIP-951)
     v11   TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE for a partition that is not part of the transaction
-    v12   the partition becomes part of the transaction by being written to; below it a transaction that is about to end
-          is told as NOT_ENOUGH_REPLICAS, from here on as CONCURRENT_TRANSACTIONS
+    v12   the partition becomes part of the transaction by being written to. While the one before is about to end, the
+          node tries again every 20 ms, and after 100 ms says CONCURRENT_TRANSACTIONS; below v12 it says
+          NOT_ENOUGH_REPLICAS at once
     v13   topics by id
 """
 
@@ -35,7 +36,7 @@ from kwire.errors import broker as codes
 from kwire.protocol import ProduceRequest, ProduceResponse
 from kwire.testing.answers.leaders import MOVED, endpoints, name_leader
 from kwire.testing.records.record_sets import Entry, entries_of
-from kwire.testing.requests import CloseConnectionError, RequestContext
+from kwire.testing.requests import CloseConnectionError, Flow, RequestContext, Suspend
 from kwire.testing.state.authorizer import TRANSACTIONAL_ID, WRITE
 from kwire.testing.state.partition import Partition
 from kwire.testing.state.record_checks import Fault, find_faults
@@ -46,6 +47,7 @@ KEY = 0
 logger = logging.getLogger("kwire.testing")
 _ABORTABLE_SINCE = 11
 _ADDS_PARTITIONS_SINCE = 12
+_TRIES_AGAIN_AFTER_S, _TRIES_FOR_S = 0.02, 0.1
 _ADMIN_CLIENT = "__admin_client"
 
 _TopicData = ProduceRequest.TopicProduceData
@@ -55,8 +57,27 @@ _PartitionAnswer = ProduceResponse.TopicProduceResponse.PartitionProduceResponse
 _RecordError = _PartitionAnswer.BatchIndexAndErrorMessage
 
 
-def answer(context: RequestContext[ProduceRequest]) -> ProduceResponse | None:
+def answer(context: RequestContext[ProduceRequest]) -> ProduceResponse | Flow[ProduceResponse | None] | None:
     """Appends what is valid and answers the rest with an error; None where no response is wanted (acks 0)."""
+    return _answer_later(context) if _is_early(context) else _answer(context)
+
+
+def _is_early(context: RequestContext[ProduceRequest]) -> bool:
+    """Whether the producer's transaction before is still about to end."""
+    if context.version < _ADDS_PARTITIONS_SINCE or not context.request.transactional_id:
+        return False
+    found = context.cluster.transactions.find(context.request.transactional_id)
+    return found is not None and found.is_prepared
+
+
+def _answer_later(context: RequestContext[ProduceRequest]) -> Flow[ProduceResponse | None]:
+    last = context.now() + _TRIES_FOR_S
+    while _is_early(context) and context.now() < last:
+        yield Suspend(context.now() + _TRIES_AGAIN_AFTER_S)
+    return _answer(context)
+
+
+def _answer(context: RequestContext[ProduceRequest]) -> ProduceResponse | None:
     response = ProduceResponse(
         responses=[
             _TopicAnswer(

@@ -12,9 +12,9 @@
 
 "Told to come again" is CONCURRENT_TRANSACTIONS, "refused" is INVALID_TXN_STATE.
 
-A transaction is in one of the Prepare states until each of its partitions has its marker: at once, unless a partition
-has no living leader. An Ongoing one that is older than its time-out is aborted with a new epoch by the first look at
-all transactions after that (transaction_abort_timed_out_transaction_cleanup_interval_ms).
+A transaction is in one of the Prepare states until each of its partitions has its marker: after `markers_after_s`,
+unless a partition has no living leader. An Ongoing one that is older than its time-out is aborted with a new epoch by
+the first look at all transactions after that (transaction_abort_timed_out_transaction_cleanup_interval_ms).
 
     another producer id than that of the transactional id   INVALID_PRODUCER_ID_MAPPING
     another epoch                                           PRODUCER_FENCED (handlers of older versions:
@@ -106,6 +106,7 @@ class Transactions:
     """All transactional ids of a cluster. Every method raises BrokerError for what Kafka refuses."""
 
     def __init__(self, cluster: ClusterState) -> None:
+        self.markers_after_s = 0.0
         self._cluster = cluster
         self._transactions: dict[str, Transaction] = {}
 
@@ -251,7 +252,11 @@ class Transactions:
         found.state = State.PREPARE_COMMIT if commit else State.PREPARE_ABORT
         if found.time_out is not None:
             found.time_out.cancel()
-        self._write_markers(found)
+        if self.markers_after_s:
+            when = self._cluster.now() + self.markers_after_s
+            self._cluster.timers.call_at(when, lambda: self._write_markers(found))
+        else:
+            self._write_markers(found)
 
     def _write_markers(self, found: Transaction) -> None:
         """Ends the transaction in each partition that has a leader, and completes it when all are done."""
