@@ -34,6 +34,8 @@ class CallbacksInOrder:
 
     def finish(self, until: float) -> None:
         """Runs all that wait, after those that another thread runs now; gives up at that time."""
+        if not self._waiting and not self._running.locked():
+            return
         if self._running.acquire(timeout=min(max(until - monotonic(), 0.0), TIMEOUT_MAX)):
             self._running.release()
             self.run()

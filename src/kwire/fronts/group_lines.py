@@ -30,3 +30,4 @@ def write_lines_of(log: GroupLog, after_step: deque[Callable[[], object]]) -> No
             after_step.append(partial(_log.debug, "%s", line))
 
     log.write_info, log.write_debug = info, debug
+    log.reads_debug = partial(_log.takes, DEBUG)

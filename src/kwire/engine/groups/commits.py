@@ -220,7 +220,7 @@ class Commits(Recoverable):
 
     def end_decided(self, now: float) -> None:
         """Ends those that are decided, up to the first that is not."""
-        if self._is_ending:
+        if self._is_ending or not self._queue:
             return  # within one that ends: the loop below goes on
         self._is_ending = True
         try:
@@ -251,7 +251,7 @@ class Commits(Recoverable):
 
     def _pump(self, now: float) -> None:
         """Sends everything that is not decided, unless a request is in flight or has to wait."""
-        if self._request is None and self._again is None:
+        if self._queue and self._request is None and self._again is None:
             rows = self._gather()
             if rows:
                 self._send(rows, now)

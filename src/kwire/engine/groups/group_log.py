@@ -61,7 +61,7 @@ class Listed:
 
 
 class GroupLog:
-    """The lines of one membership. `write_info` and `write_debug` are set by the front.
+    """The lines of one membership. `write_info`, `write_debug` and `reads_debug` are set by the front.
 
     _counted   what its group counts: generations, or member epochs
     _last      the member that it was last
@@ -70,6 +70,7 @@ class GroupLog:
     def __init__(self, group_id: str, instance_id: str | None, counted: str, who: Who) -> None:
         self.write_info: Write = _ignore
         self.write_debug: Write = _ignore
+        self.reads_debug: Callable[[], bool] = _nobody
         self._group_id = group_id
         self._instance_id = instance_id
         self._counted = counted
@@ -103,6 +104,8 @@ class GroupLog:
 
     def committed(self, rows: Mapping[TopicPartition, OffsetAndMetadata], codes: Mapping[TopicPartition, int]) -> None:
         """A commit was answered: what of it is stored, and what is not."""
+        if not self.reads_debug():
+            return
         stored = {tp: row.offset for tp, row in rows.items() if codes.get(tp) == 0}
         refused = {tp: errors.broker.by_code(codes.get(tp, -1)).__name__ for tp in rows if codes.get(tp) != 0}
         self.debug("committed %s; refused: %s", Listed(stored), Listed(refused) if refused else "none")
@@ -119,3 +122,8 @@ class GroupLog:
 
 def _ignore(line: object) -> None:
     """Where there is no log."""
+
+
+def _nobody() -> bool:
+    """The same."""
+    return False
