@@ -162,9 +162,19 @@ def test_what_does_not_fit_into_the_room_stays_readable(client: TlsClient, serve
 def test_small_parts_share_a_record_and_large_ones_are_not_copied(client: TlsClient, server: ssl.SSLContext) -> None:
     wire = begun(client, server).shake_hands()
     assert wire.stream.encrypt([b"a" * 10, b"b" * 20, b"c"]) == 31
-    assert wire.stream.encrypt([b"a" * 10, b"b" * tls.JOINED_BELOW, b"c"]) == 10
     assert wire.stream.encrypt([b"b" * (2 * tls.ENCRYPTED_AT_ONCE), b"c"]) == tls.ENCRYPTED_AT_ONCE
     assert wire.stream.encrypt([b"a" * 60_000] * 9) == 60_000 * (tls.ENCRYPTED_AT_ONCE // 60_000)
+
+
+def test_a_small_part_and_the_large_one_behind_it_are_sent_together(client: TlsClient, server: ssl.SSLContext) -> None:
+    wire = begun(client, server).shake_hands()
+    small, large = b"a" * 10, b"b" * 100_000
+    assert wire.stream.encrypt([small, large, small, small, large, small, large]) == 2 * 100_000 + 4 * 10
+    ciphertext = len(wire.stream.outgoing())
+    wire.stream.sent(ciphertext)
+    assert not wire.stream.has_outgoing
+    assert ciphertext > 200_040
+    assert wire.stream.encrypt([small, b"b" * tls.ENCRYPTED_AT_ONCE]) == 10
 
 
 def test_ciphertext_is_not_joined_again_when_the_socket_takes_a_little(

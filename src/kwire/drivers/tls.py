@@ -25,7 +25,7 @@ Where a connection ended at the first bytes of TLS, the next stream to that addr
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.drivers.plaintext_probe import PlaintextProbe
@@ -277,11 +277,12 @@ class TlsStream:
 
     def encrypt(self, parts: Sequence[Any]) -> int:
         """Encrypts from the start of `parts` (buffers of bytes, none empty); returns how many bytes."""
-        data = _portion(parts)
+        taken = 0
         try:
-            taken: int = self._object.write(data)
+            for data in _portions(parts):
+                taken += self._object.write(data)
         except ssl.SSLWantReadError:
-            return 0
+            pass
         except ssl.SSLError as error:
             self._error = self._explained(error)
             raise self._error from error
@@ -326,14 +327,22 @@ class TlsStream:
         return explained(error, self._address, self._object)
 
 
-def _portion(parts: Sequence[Any]) -> bytes | memoryview:
-    """The bytes to encrypt next: a piece of a large part, or small parts joined."""
-    if len(parts) == 1 or len(parts[0]) >= JOINED_BELOW:
-        return memoryview(parts[0])[:ENCRYPTED_AT_ONCE]
-    size = count = 0
+def _portions(parts: Sequence[Any]) -> Iterator[bytes | memoryview]:
+    """What to encrypt next, ENCRYPTED_AT_ONCE at most: large parts, or a piece of the first; small parts are joined."""
+    room = ENCRYPTED_AT_ONCE
+    small: list[Any] = []
     for part in parts:
-        if size + len(part) > ENCRYPTED_AT_ONCE or (count and len(part) >= JOINED_BELOW):
+        if len(part) > room:
             break
-        size += len(part)
-        count += 1
-    return b"".join(parts[:count])
+        room -= len(part)
+        if len(part) < JOINED_BELOW:
+            small.append(part)
+            continue
+        if small:
+            yield b"".join(small)
+            small = []
+        yield part
+    if small:
+        yield b"".join(small)
+    elif room == ENCRYPTED_AT_ONCE:
+        yield memoryview(parts[0])[:ENCRYPTED_AT_ONCE]
