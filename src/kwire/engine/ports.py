@@ -58,6 +58,10 @@ class Services(Protocol):
         versions: Sequence[int] | None = None,
     ) -> Request: ...
 
+    @property
+    def answer_began_at(self) -> float:
+        """When the first bytes came of the answer that is being handled."""
+
     def call_at(self, when: float, callback: Callable[[float], object]) -> Timer: ...
 
     def versions(self, node_id: int) -> Versions | None: ...

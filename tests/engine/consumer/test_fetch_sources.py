@@ -171,15 +171,44 @@ def source(**more: int) -> Source:
 def test_an_answer_that_a_slow_caller_was_late_to_read_does_not_grow() -> None:
     made = source()
     made.set_asked(10.0)
-    made.on_response(brought(1000, SMALL_RESPONSE_BYTES), polled_at=11.0, now=11.0)
+    made.on_response(brought(1000, SMALL_RESPONSE_BYTES), polled_at=11.0, began_at=11.0, now=11.0)
     assert made.size == SMALL_RESPONSE_BYTES
 
 
 def test_an_answer_held_for_want_of_records_does_not_grow() -> None:
     made = source()
     made.set_asked(10.0)
-    made.on_response(brought(1, 100), polled_at=10.0, now=10.5)
+    made.on_response(brought(1, 100), polled_at=10.0, began_at=10.5, now=10.5)
     assert made.size == SMALL_RESPONSE_BYTES
+
+
+def test_an_answer_whose_bytes_come_slowly_does_not_grow() -> None:
+    """It would take longer, and its memory would be in no cache."""
+    made = source()
+    for first in (0.001, 0.02, 0.1, 0.19):
+        made.set_asked(10.0)
+        made.on_response(brought(1000, made.size), polled_at=10.0, began_at=10.0 + first, now=10.0 + first + 0.8)
+        made.buffered = 0
+    assert made.size == SMALL_RESPONSE_BYTES
+
+
+def test_the_size_follows_from_the_wait_for_the_first_byte_and_the_time_that_the_others_take() -> None:
+    made = source()
+
+    def size_at(latency: float) -> float:
+        """In the end, where each 2 MiB take 10 ms."""
+        for _ in range(10):
+            made.set_asked(10.0)
+            began_at = 10.0 + latency
+            took = 0.01 * made.size / SMALL_RESPONSE_BYTES
+            made.on_response(brought(1, made.size), polled_at=10.0, began_at=began_at, now=began_at + took)
+            made.buffered = 0
+        return made.size / SMALL_RESPONSE_BYTES
+
+    assert size_at(0.012) == 8
+    assert size_at(0.1) == 25, "the setting is the limit"
+    assert size_at(0.012) == 12.5, "where it is large enough, it stays"
+    assert size_at(0.0001) == 1
 
 
 def test_the_size_keeps_to_the_settings() -> None:
@@ -191,7 +220,7 @@ def test_the_size_keeps_to_the_settings() -> None:
     made = source(max_bytes=3 * SMALL_RESPONSE_BYTES)
     for _ in range(4):
         made.set_asked(10.0)
-        made.on_response(brought(1, made.size), polled_at=10.0, now=11.0)
+        made.on_response(brought(1, made.size), polled_at=10.0, began_at=11.0, now=11.0)
         made.buffered = 0
     assert made.size == 3 * SMALL_RESPONSE_BYTES
 

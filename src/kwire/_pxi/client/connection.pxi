@@ -36,6 +36,7 @@ cdef class ConnectionBase:
     cdef readonly object in_flight        # deque of Requests that will be answered, oldest first
     cdef readonly int32_t correlation_id  # of the next request
     cdef readonly double received_at      # when bytes last came
+    cdef double frame_began_at            # when the first bytes came of the frame that is not whole yet
     cdef readonly Traffic traffic
     cdef object unanswered                # deque of Requests without an answer whose bytes are not all written
     cdef object out                       # deque of buffers of bytes, none empty: bytes, Buffer or memoryview

@@ -11,6 +11,7 @@ cdef class CoreBase:
     cdef public bint dirty                # a step runs, or one was cut
     cdef public bint closed
     cdef public bint _recovering
+    cdef readonly double answer_began_at  # when the first bytes came of the answer that is being handled
     cdef readonly object events           # deque of (CONNECT | WRITE | CLOSE, ConnectionBase), (WARN, text)
     cdef readonly object after_step       # deque of callables for the driver to run outside any lock
     cdef readonly Traffic traffic
@@ -81,6 +82,8 @@ cdef class CoreBase:
         cdef Buffer frame
         cdef list frames
         connection.received_at = now
+        if connection.receiver.filled == connection.receiver.begin:
+            connection.frame_began_at = now
         connection.traffic.bytes_in += count
         try:
             frames = connection.receiver.received(count)
@@ -96,6 +99,8 @@ cdef class CoreBase:
                 self.lose_mismatched(connection, error, now)
                 return
             connection.traffic.note_answer(request.api_key, now - request.sent_at)
+            self.answer_began_at = connection.frame_began_at
+            connection.frame_began_at = now
             if request.done:
                 continue
             try:

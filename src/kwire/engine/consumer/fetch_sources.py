@@ -10,7 +10,8 @@ Layer 3, no I/O; asks no broker. `fetcher.py` moves these.
     due      when half of the records that the last response brought were handed out
     size     a small response stays in the processor's caches while it is decoded and handed out; a large one makes up
              for a broker that is far away. So the size begins small; it doubles when a poll had to wait long for a
-             response that was full, and goes back when one came quickly
+             response that was full, and goes back when one came quickly. Where the wait was for its bytes after the
+             first (a slow line, a broker that encrypts), a larger one only takes longer: it goes back then, too
     decoded  a client on an event loop bounds what one response takes to decode by `max_decoded`: as the last responses
              did, so many bytes of decompressed records and their index come of each byte
 """
@@ -34,6 +35,12 @@ SMALLEST_RESPONSE_BYTES = 128 << 10
 
 LONG_WAIT_S = 0.02
 """Seconds that a poll waits for a full response before the next one is to be larger."""
+
+SLOW_BYTES = 4
+"""A response whose bytes took so many times as long as the wait for its first one is not to be larger."""
+
+VERY_SLOW_BYTES = 16
+"""One whose bytes took so many times as long would have done at half its size."""
 
 
 class FetchStats:
@@ -156,14 +163,16 @@ class Source:
         self.queue.extendleft(state for state in reversed(asked) if state not in returned)
         self.queue.extend(state for state in asked if state in returned)
 
-    def on_response(self, stats: FetchStats, polled_at: float, now: float) -> None:
-        """Takes in what a response brought; `polled_at` is when the current poll began."""
+    def on_response(self, stats: FetchStats, polled_at: float, began_at: float, now: float) -> None:
+        """Takes in what a response brought: its first bytes at `began_at`; the current poll began at `polled_at`."""
         size = stats.size
-        waited = now - max(self._asked_at, polled_at) if self.buffered == 0 else 0.0
-        if waited > LONG_WAIT_S and 2 * size > self.size:
-            self.size = min(2 * self.size, self._max_bytes)
-        elif waited < LONG_WAIT_S / 4:
+        since = max(self._asked_at, polled_at)
+        waited = now - since if self.buffered == 0 else 0.0
+        latency, bytes_took = max(began_at - since, 0.0), now - began_at
+        if waited < LONG_WAIT_S / 4 or bytes_took > VERY_SLOW_BYTES * latency:
             self.size = max(self.size // 2, self._min_bytes)
+        elif waited > LONG_WAIT_S and 2 * size > self.size and bytes_took < SLOW_BYTES * latency:
+            self.size = min(2 * self.size, self._max_bytes)
         if self._max_decoded is not None and size:
             max_size = int(self._max_decoded * size / max(stats.decoded, 1))
             self.size = max(min(self.size, max_size), self._smallest)

@@ -542,7 +542,7 @@ class Fetcher(Recoverable):
                         self._ready.append(state)
                     stats.add(state, state.chunks[-1].count, state.fetch_at - begin, len(row.records))
         self._end_fetch(source, response.session_id, answered, stats.returned)
-        source.on_response(stats, self.polled_at, now)
+        source.on_response(stats, self.polled_at, self._core.answer_began_at, now)
         if stats.is_fruitless:
             self._slow_down(source, "no new records", now)
         self._is_due = True
