@@ -1241,14 +1241,17 @@ class ReactorLock:
     def __enter__(self) -> None: ...
     def __exit__(self, kind: object, error: object, trace: object) -> None: ...
 
-class SocketBase:
+class ConnectionSocket:
     fd: int
-    mask: int
-    connected: bool
     plain: bool
     def __init__(self, connection: ConnectionBase) -> None: ...
     @property
     def connection(self) -> Any: ...
+    def await_frame(self, core: CoreBase, now: float) -> int: ...
+
+class SocketBase(ConnectionSocket):
+    mask: int
+    connected: bool
 
 class ReactorBase:
     _waiters: deque[Any]
@@ -1302,15 +1305,11 @@ class ReactorBase:
     def _write_tls(self, sock: Any, now: float) -> None: ...
 
 # loop_driver.pxi
-class LoopSocketBase:
-    fd: int
+class LoopSocketBase(ConnectionSocket):
     paused: bool
-    plain: bool
     def __init__(self, driver: LoopDriverBase, connection: ConnectionBase) -> None: ...
     @property
     def driver(self) -> Any: ...
-    @property
-    def connection(self) -> Any: ...
     def get_buffer(self, hint: int) -> _BytesLike: ...
     def buffer_updated(self, count: int) -> None: ...
     # for the subclass to define

@@ -83,6 +83,7 @@ include "client/produce_request.pxi"
 include "client/sender.pxi"
 
 # drivers
+include "client/connection_socket.pxi"
 include "client/reactor_lock.pxi"
 include "client/reactor.pxi"
 include "client/loop_driver.pxi"

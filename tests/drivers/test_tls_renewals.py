@@ -17,7 +17,7 @@ import pytest
 from kwire.drivers.tls import TlsClient, TlsStream
 from kwire.engine.common.addresses import Address
 from tests.drivers.tls_sides import BROKER, client_context
-from tests.drivers.waiting import until
+from tests.drivers.waiting import Answer, Make, until
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command")
 
@@ -139,3 +139,19 @@ def test_a_new_handshake_in_the_middle_lets_writes_wait_and_loses_nothing(server
         server.type(f"after {round_}")
         client.read_until(f"after {round_}".encode())
     client.socket.close()
+
+
+@pytest.mark.parametrize("server", ["tls1_2"], indirect=True)
+def test_a_new_handshake_in_the_middle_of_a_large_answer_is_answered(server: Server, make: Make) -> None:
+    """The driver sleeps until much of the answer is there, and a handshake is little."""
+    reactor = make(f"127.0.0.1:{server.port}", security_protocol="SSL", ssl_context=client_context())
+    waiting = Answer(reactor)
+    until(lambda: reactor.poll_once() is None and b"kwire" in server.said)
+    [sock] = reactor._sockets.values()
+    size, part = 0x030303, 50_000
+    server.type("\0\3\3\3" + "x" * part)
+    until(lambda: reactor.poll_once() is None and sock.connection.receiver.pending > part // 2)
+    server.command("r")
+    server.type("x" * (size - part))
+    until(lambda: reactor.poll_once() is None and sock.connection not in reactor._sockets)
+    assert not waiting.outcomes, "it is asked again at another connection"

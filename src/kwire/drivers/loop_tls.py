@@ -64,6 +64,7 @@ class TlsSocket(LoopSocket):
             if self.fd >= 0:
                 self.driver._lost(self, error, now)
             return
+        self.await_frame(self.driver.core, now)
         if self.fd >= 0 and (tls.stream.has_outgoing or connection.wants_write):
             self.write_tls(now)
 

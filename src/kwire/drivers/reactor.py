@@ -29,7 +29,8 @@ unnoticed: between the check for signals and the system call, or in another thre
 TLS. Where the settings want it, a connected socket gets a `TlsConnection` (tls.py), and the core hears of the
 connection after the handshake. Bytes go through Python (`_read_tls`, `_write_tls`), since encryption costs more than
 the calls. Poll does not see decrypted bytes, so what was received is decrypted and handed on to its end in the same
-step: at most TLS_READS_AT_ONCE times what the stream receives at once.
+step: at most TLS_READS_AT_ONCE times what the stream receives at once. While a large frame is due, poll wakes when
+enough of it is there (connection_socket.pxi).
 
 Fork. A child process may not use what its parent opened: every entry raises there, before any lock is touched.
 """

@@ -10,20 +10,15 @@ cdef enum:
 
 
 @cython.nonecheck(True)
-cdef class LoopSocketBase:
+cdef class LoopSocketBase(ConnectionSocket):
     """A connection on an event loop: the compiled half of its BufferedProtocol."""
 
     cdef readonly LoopDriverBase driver
-    cdef readonly ConnectionBase connection
-    cdef public int fd                    # of the socket; -1 while it is not connected
     cdef public bint paused               # the transport has bytes that the socket did not take
-    cdef public bint plain                # bytes go from the transport to the core as they are
 
     def __init__(self, LoopDriverBase driver not None, ConnectionBase connection not None):
+        ConnectionSocket.__init__(self, connection)
         self.driver = driver
-        self.connection = connection
-        self.fd = -1
-        self.plain = True
 
     def get_buffer(self, Py_ssize_t hint):
         """Returns where to receive into."""

@@ -1,7 +1,8 @@
 # The hot half of the synchronous driver: the driver role, one step, and the bytes between sockets and the core.
 #
-# With loop_driver.pxi the only file of the extension that does I/O; lower layers must not use it. `drivers/reactor.py`
-# explains the protocol and holds the rarely executed parts: opening, closing, sleeping, the background thread, TLS.
+# Only this file, connection_socket.pxi and loop_driver.pxi of the extension do I/O; lower layers must not use them.
+# `drivers/reactor.py` explains the protocol and holds the rarely executed parts: opening, closing, sleeping, the
+# background thread, TLS.
 #
 # The GIL is kept across a system call that cannot wait and moves less than HELD_BYTES: a thread that releases the GIL
 # while another one computes waits up to one switch interval (5 ms) to get it back, and one step makes many such calls.
@@ -52,19 +53,11 @@ cdef enum:
 
 
 @cython.nonecheck(True)
-cdef class SocketBase:
-    """A connection and the number of its socket (-1: it has none), watched for READS, WRITES, both or neither (0)."""
+cdef class SocketBase(ConnectionSocket):
+    """A connection's socket, watched for READS, WRITES, both or neither (0)."""
 
-    cdef readonly ConnectionBase connection
-    cdef public int fd
     cdef public int mask
     cdef public bint connected            # with the TLS handshake done, where there is one
-    cdef public bint plain                # bytes go from the socket to the core as they are
-
-    def __init__(self, ConnectionBase connection not None):
-        self.connection = connection
-        self.fd = -1
-        self.plain = True
 
 
 @cython.nonecheck(True)
@@ -382,7 +375,7 @@ cdef class ReactorBase:
         cdef int fd, number, turn
         if not sock.plain:
             self._read_tls(sock, now)
-            return 0
+            return sock.await_frame(self.core, now)
         for turn in range(READS_AT_ONCE):
             fd = sock.fd
             if fd < 0 or not sock.connection.open:

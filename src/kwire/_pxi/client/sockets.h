@@ -1,4 +1,4 @@
-/* The system calls of the compiled driver, as plain C: gather, wait. Sockets are non-blocking. */
+/* The system calls of the compiled drivers, as plain C: gather, wait. Sockets are non-blocking. */
 #ifndef KWIRE_SOCKETS_H
 #define KWIRE_SOCKETS_H
 
@@ -21,6 +21,16 @@ static inline ssize_t kw_send(int fd, struct iovec *spans, int count) {
 }
 
 static inline int kw_would_block(int number) { return number == EAGAIN || number == EWOULDBLOCK || number == EINTR; }
+
+/* The socket is not ready to be read before so many bytes, or the end, are there. Elsewhere than on Linux nothing changes:
+   there the kernel makes room for them, and never waits for more than fits. A socket that refuses is woken more often. */
+static inline void kw_low_water(int fd, int bytes) {
+#ifdef __linux__
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
+#else
+    (void)fd, (void)bytes;
+#endif
+}
 
 /* poll(2) in seconds; a negative or endless number waits for ever. */
 static inline int kw_poll(struct pollfd *watched, nfds_t count, double seconds) {

@@ -111,6 +111,10 @@ cdef class FrameReceiver:
         """Whether the current frame needs more than so many bytes still, or frames beyond a chunk are usual."""
         return self.usual > CHUNK_SIZE or self._frame_need() > size
 
+    cdef Py_ssize_t missing(self) except -1:
+        """How many bytes the current frame still needs; 0 while its size is not known."""
+        return self._frame_need() if self.filled - self.begin >= 4 else 0
+
     def feed(self, data):
         """Copies `data` in and returns the frames that are now whole: for transports that own their buffers."""
         cdef Buffer source = pin(data)
