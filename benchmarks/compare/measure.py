@@ -20,6 +20,7 @@ T = TypeVar("T")
 _CASE_S, _QUICK_CASE_S = 0.04, 0.01
 _MIN_RECORDS = 50
 _MANY_TOPICS = 100
+_WARM_UPS = 2
 READING = ("consume", "read_table", "aio_consume", "loop_stops", "group_consume")
 """Tasks that read a topic."""
 
@@ -107,11 +108,23 @@ def _measure_clients(rows: list[Row], plan: Plan, contenders: Contenders, kind: 
             contenders.run(_preparation(replace(task, bootstrap=broker.bootstrap)))
         for same_run in _same_runs(rows):
             row = same_run[0]
+            if kind == "kafka":
+                _warm_up(contenders, [_at(broker, tasks[row.run, name]) for name in plan.order(row, 0)], plan)
             for number in plan.rounds_of(row):
                 for contender in plan.order(row, number):
                     plan.tell(f"{row.title}, round {number + 1} of {len(plan.rounds_of(row))}: {contender}")
                     task = _at(broker, tasks[row.run, contender])
                     yield from _run(contenders, task, same_run, number, kind)
+
+
+def _warm_up(contenders: Contenders, tasks: list[Task], plan: Plan) -> None:
+    """The broker's JVM compiles what it runs often. A contender that fails does so again when it is measured."""
+    for task in tasks * _WARM_UPS:
+        plan.tell(f"before the rounds: {task.contender}")
+        try:
+            _way_of(task)(contenders, task)
+        except ContenderError:
+            pass
 
 
 def _at(broker: brokers.Running, task: Task) -> Task:

@@ -217,6 +217,8 @@ _MEMORY = {
 _KAFKA = {"group": "kafka", "broker": "kafka", "quick": False}
 _KAFKA_COLUMNS = {**_TLS_COLUMNS, **_KAFKA, "records": _READ_IN_C, "options": {"output": "columns"}}
 _KAFKA_TLS_COLUMNS = {**_TLS_COLUMNS, **_KAFKA, "records": _READ_IN_C}
+_RATE = {"metric": "wall_ns", "unit": "million records/s", "rate": 1e3}
+_WAITS = {"metric": "waits_per_million", "unit": "waits per MB", "scale": 1 / 100}
 _KAFKA_DELIVERIES = {**_DELIVERIES, **_KAFKA, "records": _SENT_IN_C, "same_run_as": ""}
 _PACKAGE = {"group": "package", "records": _once(KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON)}
 _IMPORT = {**_PACKAGE, "task": "import_time", "metric": "cpu_ms", "unit": "CPU ms over bare Python"}
@@ -402,6 +404,8 @@ _OVER_TLS = [
 ]
 _WITH_KAFKA = [
     _row(_KAFKA_COLUMNS, "kafka-columns", "Kafka, consume to columns (confluent: to messages)", confluent=9),
+    _row(_KAFKA_COLUMNS, "kafka-columns-rate", "the same: rate", same_run_as="kafka-columns", **_RATE),
+    _row(_KAFKA_COLUMNS, "kafka-columns-waits", "the same: wake-ups", same_run_as="kafka-columns", **_WAITS),
     _row(
         _KAFKA_COLUMNS,
         "kafka-columns-1k",
@@ -415,6 +419,10 @@ _WITH_KAFKA = [
         "kafka-tls-columns",
         "Kafka with TLS, consume to columns (confluent: to messages)",
         confluent=4,
+    ),
+    _row(_KAFKA_TLS_COLUMNS, "kafka-tls-columns-rate", "the same: rate", same_run_as="kafka-tls-columns", **_RATE),
+    _row(
+        _KAFKA_TLS_COLUMNS, "kafka-tls-columns-waits", "the same: wake-ups", same_run_as="kafka-tls-columns", **_WAITS
     ),
     _row(
         _KAFKA_TLS_COLUMNS,

@@ -34,11 +34,12 @@ def test_percentile_by_nearest_rank(share: float, expected: int) -> None:
 
 def test_costs_are_per_record() -> None:
     meter = Meter()
-    meter.cpu_s, meter.wall_s, meter.added_kib = 0.5, 2.0, 3072
+    meter.cpu_s, meter.wall_s, meter.waits, meter.added_kib = 0.5, 2.0, 500, 3072
     assert meter.per_record(250_000) == {
         "cpu_s_per_million": 2.0,
         "records_per_s": 125_000,
         "wall_ns": 8_000.0,
+        "waits_per_million": 2_000.0,
         "added_mib": 3.0,
         "count": 250_000,
     }

@@ -1,6 +1,7 @@
 """How a contender measures its own work, inside the process that does it.
 
-CPU is user plus system time of all threads of the process, as the kernel counts it.
+CPU is user plus system time of all threads of the process, as the kernel counts it. Waits are how often a thread gave
+its core up, to be woken later.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ class Meter:
 
     cpu_s = 0.0
     wall_s = 0.0
+    waits = 0
     added_kib = 0
 
     def __enter__(self) -> Self:
         self._resident = _status_kib("VmRSS")
         if _CLEAR_REFS.exists():
             _CLEAR_REFS.write_text("5")  # the peak starts anew
+        self._waits = _waits()
         self._cpu = cpu_seconds()
         self._wall = time.perf_counter()
         return self
@@ -46,6 +49,7 @@ class Meter:
     ) -> None:
         self.wall_s = time.perf_counter() - self._wall
         self.cpu_s = cpu_seconds() - self._cpu
+        self.waits = _waits() - self._waits
         self.added_kib = max(_status_kib("VmHWM") - self._resident, 0)
 
     def per_record(self, count: int) -> dict[str, float]:
@@ -54,6 +58,7 @@ class Meter:
             "cpu_s_per_million": self.cpu_s * 1e6 / count,
             "records_per_s": count / self.wall_s,
             "wall_ns": self.wall_s * 1e9 / count,
+            "waits_per_million": self.waits * 1e6 / count,
             "added_mib": self.added_kib / 1024,
             "count": count,
         }
@@ -63,6 +68,10 @@ def cpu_seconds() -> float:
     """CPU that this process has used since it started."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
+
+
+def _waits() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
 
 
 def _status_kib(field: str) -> int:
