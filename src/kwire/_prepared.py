@@ -34,6 +34,13 @@ T = TypeVar("T")
 __all__ = ["ONGOING", "V1", "V2", "PreparedTransaction", "TransactionDescription"]
 
 
+def fence(producer: TransactionCalls, timeout: Timeout = None) -> None:
+    """Makes this the only producer with its transactional id, as `init_transactions` does; also where that was done
+    before, and the last transaction has ended."""
+    transactions = producer._transactional()
+    producer._door.run(transactions.result_of(partial(transactions.manager.initialise, again=True), timeout))
+
+
 def begin_as(producer: TransactionCalls, transactional_id: str, timeout: Timeout = None) -> None:
     """Begins a transaction under that transactional id, whatever the settings say; what is open under it is aborted.
 

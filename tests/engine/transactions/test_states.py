@@ -113,6 +113,23 @@ def test_init_aborts_what_another_producer_has_left_open(version: int) -> None:
     assert world.committed() == [b"new"]
 
 
+@VERSIONS
+def test_init_again_is_another_epoch_and_fences_who_came_meanwhile(version: int) -> None:
+    world, first = ready(version)
+    first.transact(b"1")
+    with pytest.raises(TransactionStateError):
+        first.manager.initialise(first.now)
+    second = world.producer()
+    second.init()
+    second.begin()
+    second.complete(second.send_all(b"never"))
+    first.init(again=True)
+    assert first.state == states.READY
+    first.transact(b"2")
+    assert isinstance(error_of(second.manager.commit(second.now), second), ProducerFencedError)
+    assert world.committed() == [b"1", b"2"]
+
+
 # -- committing --------------------------------------------------------------------------------------------------------
 
 

@@ -11,11 +11,12 @@ import pytest
 
 from kwire import Admin, Producer, _prepared
 from kwire._prepared import PreparedTransaction
-from kwire.errors import KafkaError
+from kwire.errors import KafkaError, ProducerFencedError
 from kwire.spark.exactly_once import commit as exactly_once_commit
 from kwire.spark.exactly_once.commit import Committer
 from kwire.spark.exactly_once.decisions import ExactlyOnceError, Job
 from kwire.spark.options.write import transactional
+from kwire.spark.workers.clients import close_idle_clients, idle_clients
 from kwire.testing import Broker
 from kwire.testing.state.authorizer import ALLOW, GROUP, LITERAL, PREFIXED, READ, TRANSACTIONAL_ID, WRITE, Acl
 from kwire.testing.state.authorizer import TOPIC as TOPIC_RESOURCE
@@ -29,6 +30,7 @@ QUERY, RUN, LATER, LAST = (str(uuid.UUID(int=number)) for number in range(1, 5))
 def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     with Broker(topics={TOPIC: 1}, release=getattr(request, "param", "4.4.0")) as made:
         yield made
+        close_idle_clients()
 
 
 def job(batch: int | None = 0, run: str = RUN, scope: str = f"p-{QUERY}") -> Job:
@@ -141,7 +143,7 @@ def die_before(broker: Broker, step: str, of: Job, *prepared: PreparedTransactio
         if name == step:
             raise _DiesHereError
 
-    made = committer(broker, of, *prepared)
+    made = committer(broker, of, *prepared).__enter__()
     made._step = dies
     with pytest.raises(_DiesHereError):
         made.commit()
@@ -321,3 +323,38 @@ def test_a_broker_that_tells_nothing_does_not_hold_up_a_commit(
     commit(broker, job(1), write(broker, job(1), b"2"))
     assert committed(broker) == [b"1", b"2"]
     assert still_open(broker) == []
+
+
+# -- what a process keeps ----------------------------------------------------------------------------------------------
+
+
+@RELEASES
+def test_the_next_batch_finds_the_connections_of_the_last_one(broker: Broker) -> None:
+    commit(broker, job(), write(broker, job(), b"1"))
+    (kept,) = idle_clients()
+    prepared = write(broker, job(1), b"2")
+    commit(broker, job(1), prepared)
+    assert idle_clients() == [kept]
+    assert committed(broker) == [b"1", b"2"]
+
+
+@RELEASES
+def test_a_driver_that_was_kept_fences_one_that_came_meanwhile(broker: Broker) -> None:
+    commit(broker, job(), write(broker, job(), b"1"))
+    with Producer(broker.bootstrap_servers, transactional_id=job().scope) as other:
+        other.init_transactions()
+        other.begin_transaction()
+        other.send(TOPIC, b"never")
+        other.flush()
+        commit(broker, job(1), write(broker, job(1), b"2"))
+        with pytest.raises(ProducerFencedError):
+            other.commit_transaction()
+    assert committed(broker) == [b"1", b"2"]
+
+
+def test_a_commit_that_fails_keeps_nothing(broker: Broker) -> None:
+    die_before(broker, "decide", job(), prepared := write(broker, job(), b"1"))
+    assert idle_clients() == []
+    broker.faults.error("InitProducerId", 53, times=None)
+    abort(broker, job(), prepared)
+    assert idle_clients() == []

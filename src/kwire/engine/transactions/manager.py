@@ -9,7 +9,7 @@ States, and what may follow each, printed from MOVES:
     state          what it is                                              may be followed by
     UNINITIALIZED  no producer id is asked for                             INITIALIZING
     INITIALIZING   InitProducerId is asked                                 READY, PREPARED, UNINITIALIZED, FATAL
-    READY          no transaction                                          OPEN
+    READY          no transaction                                          OPEN, INITIALIZING
     OPEN           records are taken                                       COMMITTING, ABORTING, PREPARING, DETACHING,
                                                                            ABORTABLE, FATAL
     PREPARING      what was sent is being delivered                        PREPARED, ABORTABLE, FATAL
@@ -177,12 +177,14 @@ class TransactionManager(Lifecycle, Recoverable):
 
     # -- the verbs --------------------------------------------------------------------------------------------------
 
-    def initialise(self, now: float, *, keep_prepared: bool = False, transactional_id: str | None = None) -> Outcome:
+    def initialise(
+        self, now: float, *, keep_prepared: bool = False, transactional_id: str | None = None, again: bool = False
+    ) -> Outcome:
         """Asks for producer id and epoch, which ends what another producer of this transactional_id has begun; by
-        default it is that of the settings, or the last one."""
+        default it is that of the settings, or the last one. `again`: also where it has them from before."""
         if (waiting := self._waiting_for("init_transactions")) is not None:
             return waiting
-        self._require("init_transactions", UNINITIALIZED)
+        self._require("init_transactions", UNINITIALIZED, *((READY,) if again else ()))
         if transactional_id is not None:
             self._sender.transactional_id = transactional_id
             self._requests.use_id(transactional_id)

@@ -34,7 +34,9 @@ MOVES: Moves = {
             FATAL: _FENCED,
         },
     ),
-    READY: State("no transaction", {OPEN: "begin_transaction"}),
+    READY: State(
+        "no transaction", {OPEN: "begin_transaction", INITIALIZING: "init_transactions again, to fence others anew"}
+    ),
     OPEN: State(
         "records are taken",
         {

@@ -1,7 +1,8 @@
 """The driver's side of exactly once: decides which transactions are a batch, and ends them.
 
-The steps, their order and why are in the head of `decisions.py`. Everything is made anew for each batch, and nothing is
-remembered in the process: Spark calls commit() in a process that may have seen no batch before.
+The steps, their order and why are in the head of `decisions.py`. Each batch is decided by what brokers say: Spark calls
+commit() in a process that may have seen no batch before. What a process keeps for the next batch is its producer, whose
+connections, with TLS and a login, cost more than the commit; it fences others anew each time.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from kwire.spark.exactly_once.decisions import (
 )
 from kwire.spark.options.client import errors_by_option
 from kwire.spark.options.write import transactional
+from kwire.spark.workers.clients import borrowed
+from kwire.spark.workers.kept_producer import KeptProducer
 
 _log: Final = logging.getLogger("kwire.spark")
 
@@ -81,19 +84,23 @@ class Committer:
         self._are_late = are_late
         self._step = step
         self._now_ms: Callable[[], float] = lambda: time.time() * 1000
-        with errors_by_option(client, on_this_host=True):
-            self._producer = Producer(**_driver_settings(client, job.scope))
+        self._failure: KafkaError | None = None
+        self._loan = borrowed(self._make_producer, ("driver", job.scope, *sorted(client.items())))
+
+    def _make_producer(self) -> KeptProducer:
+        with errors_by_option(self._client, on_this_host=True):
+            return KeptProducer(Producer(**_driver_settings(self._client, self._job.scope)))
 
     def __enter__(self) -> Self:
+        self._producer = self._loan.__enter__().producer
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            self._producer.close(timeout=0)
-        except KafkaError:
-            pass  # its transaction is committed, or not wanted
+        """After a failure the producer is closed: its transaction is committed, or not wanted."""
+        failure = error or self._failure
+        self._loan.__exit__(type(failure) if failure else None, failure, trace)
 
     def commit(self) -> None:
         """Commits the batch, or takes it for committed. Raises ExactlyOnceError, or why it could not be done now."""
@@ -121,6 +128,7 @@ class Committer:
         try:
             self._abort()
         except KafkaError as error:
+            self._failure = error
             _log.warning("%s was not aborted: %s", self._job, error)
 
     def _abort(self) -> None:
@@ -196,7 +204,7 @@ class Committer:
 
     def _last_decision(self) -> Decision | None:
         self._step("fence")
-        self._producer.init_transactions()
+        _prepared.fence(self._producer)
         self._step("read")
         return read_decision(self._producer, self._job)
 

@@ -27,6 +27,7 @@ from kwire.spark.options.client import errors_by_option, options_of
 from kwire.spark.options.write import WriteOptions
 from kwire.spark.workers.clients import borrowed
 from kwire.spark.workers.heap import settle_heap
+from kwire.spark.workers.kept_producer import KeptProducer
 from kwire.spark.workers.logs import task_name, tell_from
 
 _log = logging.getLogger("kwire.spark")
@@ -82,26 +83,13 @@ def borrowed_producer(options: WriteOptions) -> Iterator[Producer]:
     Errors of the block name options.
     """
 
-    def make() -> _Kept:
+    def make() -> KeptProducer:
         with errors_by_option(options.client, on_this_host=True):
-            return _Kept(Producer.from_config(options.client))
+            return KeptProducer(Producer.from_config(options.client))
 
     name = ("producer", *sorted(options.client.items()))
     with borrowed(make, name) as kept, errors_by_option(options.client):
         yield kept.producer
-
-
-class _Kept:
-    """A producer that is used by task after task. Each has waited for its own records: there is nothing to flush."""
-
-    def __init__(self, producer: Producer) -> None:
-        self.producer = producer
-
-    def close(self) -> None:
-        try:
-            self.producer.close(timeout=0)
-        except KafkaError:
-            pass  # the task that failed has said what was not delivered
 
 
 class _Writing:
