@@ -1,0 +1,42 @@
+"""Reads and writes of a size that few jobs have: thousands of partitions, values of ten megabytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import kwire
+from kwire import records
+from kwire.testing import Broker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PARTITIONS = 5000
+_LARGE = 10 << 20
+
+
+def test_five_thousand_partitions_with_a_record_each(spark: SparkSession) -> None:
+    with Broker(topics={"wide": _PARTITIONS}) as broker:
+        for partition in range(_PARTITIONS):
+            broker.append("wide", [b"%d" % partition], partition=partition)
+        source = spark.read.format("kwire").option("kafka.bootstrap.servers", broker.bootstrap_servers)
+        frame = source.option("subscribe", "wide").option("columns", "partition,value").option("slots", "2").load()
+        assert frame.rdd.getNumPartitions() == 2
+        rows = frame.collect()
+    assert sorted(row.partition for row in rows) == list(range(_PARTITIONS))
+    assert all(bytes(row.value) == b"%d" % row.partition for row in rows)
+
+
+def test_values_of_ten_megabytes_there_and_back(spark: SparkSession) -> None:
+    """A fetch is larger than kafka.max.partition.fetch.bytes then, and a batch than kafka.batch.size."""
+    with Broker(topics={"large": 1, "copy": 1}, max_message_bytes=3 * _LARGE) as broker:
+        values = [bytes([65 + number]) * (_LARGE + number) for number in range(3)]
+        with kwire.Producer(broker.bootstrap_servers, max_request_size=3 * _LARGE) as producer:
+            for value in values:
+                producer.send("large", value)
+        where = {"kafka.bootstrap.servers": broker.bootstrap_servers}
+        frame = spark.read.format("kwire").options(**where, subscribe="large").load()
+        writer = frame.select("value").write.format("kwire").mode("append").options(**where, topic="copy")
+        writer.option("kafka.max.request.size", str(3 * _LARGE)).save()
+        copied = list(records.decode(broker.record_set("copy")))
+    assert [record.value for record in copied] == values
