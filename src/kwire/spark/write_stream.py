@@ -42,12 +42,16 @@ class KwireStreamWriter(Shipped, DataSourceStreamWriter, DataSourceArrowWriter):
         self.options = options
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        from kwire.spark.writing.refusals import told
         from kwire.spark.writing.write_task import write_task
 
-        return Written(write_task(self.options, iterator))
+        return told(lambda: Written(write_task(self.options, iterator)))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Every row is in its topic already."""
+        """Every row is in its topic already, unless one was refused."""
+        from kwire.spark.writing.refusals import raise_refused
+
+        raise_refused(messages)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         warn_of_rows_left(messages)

@@ -185,6 +185,7 @@ def test_a_row_that_cannot_be_written_is_named(options: Options, columns: dict[s
         write_task(options(), [before, batch(**columns)])
     assert str(raised.value).startswith(text)
     assert raised.value.row == 12
+    assert raised.value.is_final
     assert idle_clients() == []
 
 
@@ -196,6 +197,7 @@ def test_rows_that_were_not_delivered_are_named_with_the_reason(options: Options
     assert text.startswith("row 1 of the task was not written to three-7 (the first of 2 rows that failed so far): ")
     assert "topic three has 3 partitions, and no partition 7 appeared within kafka.max.block.ms=300" in text
     assert raised.value.row == 1
+    assert not raised.value.is_final, "somebody may add partitions"
 
 
 def test_a_topic_that_does_not_exist_is_named(options: Options) -> None:
@@ -211,6 +213,7 @@ def test_the_reason_of_the_broker_is_told(broker: Broker, options: Options) -> N
     text = str(raised.value)
     assert text.startswith("row 0 of the task was not written to one-0 (the first of 10 rows that failed so far): ")
     assert "INVALID_RECORD" in text
+    assert raised.value.is_final
     assert isinstance(raised.value.__cause__, BrokerError)
 
 

@@ -66,9 +66,14 @@ class ExactlyOnceStreamWriter(Shipped, DataSourceStreamWriter, DataSourceArrowWr
             )
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return _write(self.options, _job_of_stream(self.options), iterator)
+        from kwire.spark.writing.refusals import told
+
+        return told(lambda: _write(self.options, _job_of_stream(self.options), iterator))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        from kwire.spark.writing.refusals import raise_refused
+
+        raise_refused(messages)
         _commit(self.options, messages)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803

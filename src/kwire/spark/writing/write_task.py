@@ -13,16 +13,18 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire._codec import SentRows
 from kwire.columns.sent_rows import first_failure
-from kwire.errors import DeliveryError, KafkaError
+from kwire.errors import BrokerError, CodecError, DeliveryError, KafkaError
 from kwire.errors.listing import first_of
 from kwire.errors.wording import spelled
 from kwire.producer import Producer
+from kwire.schema.error_codes import INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE
 from kwire.spark.options.client import errors_by_option, options_of
 from kwire.spark.options.write import WriteOptions
 from kwire.spark.workers.clients import borrowed
@@ -32,15 +34,19 @@ from kwire.spark.workers.logs import task_name, tell_from
 
 _log = logging.getLogger("kwire.spark")
 
+_FAULTS_OF_ROWS: Final = frozenset({MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP, INVALID_RECORD})
 _RECORD_COLUMNS = ("value", "key", "headers")
 
 
 class WriteError(KafkaError):
-    """Rows of a task that were not written. `row` is the number of the first in its task, from 0 on."""
+    """Rows of a task that were not written. `row` is the number of the first in its task, from 0 on; `is_final` says
+    that it is the row's own fault, so that no repetition writes it.
+    """
 
-    def __init__(self, text: str, row: int) -> None:
+    def __init__(self, text: str, row: int, *, is_final: bool = False) -> None:
         super().__init__(text)
         self.row = row
+        self.is_final = is_final
 
 
 @dataclass(frozen=True)
@@ -180,13 +186,22 @@ class _Writing:
             place = f"{topic}-{partition}" if partition >= 0 else f"topic {topic}"
             others = f" (the first of {count} rows that failed so far)" if count > 1 else ""
             why = spelled(str(reason), options_of(self._client))
-            raise WriteError(f"row {row} of the task was not written to {place}{others}: {why}", row) from reason
+            text = f"row {row} of the task was not written to {place}{others}: {why}"
+            raise WriteError(text, row, is_final=_is_the_rows_fault(reason)) from reason
 
     def _refused(self, row: int, where: str, reason: object) -> WriteError:
         """For a row of the batch at hand that cannot be written at all."""
         text = spelled(str(reason), options_of(self._client))
         place = f" {where}" if where else ""
-        return WriteError(f"row {self._rows + row} of the task{place} cannot be written: {text}", self._rows + row)
+        number = self._rows + row
+        is_final = not isinstance(reason, KafkaError) or _is_the_rows_fault(reason)
+        return WriteError(f"row {number} of the task{place} cannot be written: {text}", number, is_final=is_final)
+
+
+def _is_the_rows_fault(reason: object) -> bool:
+    return isinstance(reason, ValueError | CodecError) or (
+        isinstance(reason, BrokerError) and reason.code in _FAULTS_OF_ROWS
+    )
 
 
 def _first(matches: pa.BooleanArray) -> int:
