@@ -165,6 +165,13 @@ def test_a_worker_that_reads_imports_neither_the_planner_nor_a_decoder() -> None
     }
 
 
+def test_a_worker_that_writes_does_not_import_what_only_rows_with_a_topic_need() -> None:
+    pytest.importorskip("pyspark")
+    brought = brought_in_environment("import kwire.spark.exactly_once.task")
+    assert "kwire.spark.writing.write_task" in brought
+    assert not brought & {"pyarrow.compute", "kwire.admin", "kwire.consumer"}
+
+
 @pytest.mark.parametrize(
     "name", ["aio", "compression", "errors", "legacy", "partitioners", "protocol", "records", "testing"]
 )

@@ -1,13 +1,20 @@
 """Keeps Python's garbage collection short in Spark's workers.
 
-After each task PySpark collects garbage, and that walks through all objects of all imported modules: some 20 ms of CPU,
-more than a short task needs for its rows. They are there as long as the worker, so it may pass them over.
+A collection walks through all objects of all imported modules: some 20 ms of CPU for those of PySpark and pyarrow, more
+than a short task needs for its rows. PySpark has one made after each task, and Python makes some while kwire is being
+imported. The modules are there as long as the worker, so collections may pass them over.
 """
 
 from __future__ import annotations
 
 import gc
 from functools import cache
+
+
+@cache
+def spare_imports() -> None:
+    """Takes what is there now out of all later collections; once in a process, before kwire is imported."""
+    gc.freeze()
 
 
 @cache

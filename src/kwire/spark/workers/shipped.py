@@ -57,6 +57,7 @@ def _opener() -> Callable[..., object]:
                 f"the driver has kwire {version}, and an executor kwire {own.__version__}, in {where}: "
                 "both must have the same version"
             )
+        importlib.import_module("kwire.spark.workers.heap").spare_imports()
         shipped = object.__new__(getattr(importlib.import_module(module), name))
         shipped.__dict__.update(pickle.loads(attributes))
         return shipped

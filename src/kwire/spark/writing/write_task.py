@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kwire._codec import SentRows
 from kwire.columns.sent_rows import first_failure
@@ -143,6 +142,8 @@ class _Writing:
         """The topics, and which of them each row goes to (None: the only one). The option goes before the column."""
         if self._topic is not None:
             return [self._topic], None
+        import pyarrow.compute as pc  # costs a worker 40 ms, and most do without it
+
         column = batch.column("topic")
         if column.null_count:
             text = "the topic is null. Use the option topic to set one for all rows"
@@ -159,6 +160,8 @@ class _Writing:
         column = batch.column("partition")
         if column.null_count == len(column):
             return None
+        import pyarrow.compute as pc
+
         if pc.min(column).as_py() < 0:
             row = _first(pc.less(column, 0))
             text = (
@@ -205,6 +208,8 @@ def _is_the_rows_fault(reason: object) -> bool:
 
 
 def _first(matches: pa.BooleanArray) -> int:
+    import pyarrow.compute as pc
+
     row: int = pc.index(matches, pa.scalar(True)).as_py()
     return row
 
