@@ -53,19 +53,20 @@ def _measure(options: argparse.Namespace) -> Path:
     rounds = options.rounds or (1 if options.quick else _ROUNDS)
     rows = [row for row in ROWS if not options.rows or row.name in options.rows]
     about = report.about_this_run(rounds, quick=options.quick)
+    about["java"] = options.java
     path = report.PUBLISHED.with_name(f"spark-{datetime.now(UTC):%Y%m%dT%H%M%S}.jsonl")
-    report.save(path, about, _results(rows, rounds, quick=options.quick))
+    report.save(path, about, _results(rows, rounds, options.java, quick=options.quick))
     return path
 
 
-def _results(rows: Sequence[Row], rounds: int, *, quick: bool) -> Iterator[Result]:
+def _results(rows: Sequence[Row], rounds: int, java: str, *, quick: bool) -> Iterator[Result]:
     with BenchmarkCluster() as cluster:
         servers = cluster.bootstrap_servers
         for name in dict.fromkeys(row.topic for row in rows):
             topic = topics.TOPICS[name]
             _tell(f"topic {name}")
             topics.fill(servers, topic, max(_filled(row, quick=quick) for row in rows if row.topic == name))
-        with running_session(servers, cluster.broker(), cluster.data_folder, quick=quick) as context:
+        with running_session(servers, cluster.broker(), cluster.data_folder, java, quick=quick) as context:
             for row in rows:
                 yield from _rounds_of(row, min(rounds, row.max_rounds or rounds), context)
 
@@ -108,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("rows", nargs="*", metavar="ROW", choices=[[], *NAMES], help="rows (default: all)")
     parser.add_argument("--quick", action="store_true", help="one round of a quarter of the records")
     parser.add_argument("--rounds", type=int, help="how many rounds (default: 5; 1 with --quick)")
+    parser.add_argument("--java", default="", metavar="OPTIONS", help="more options for the JVM of the session")
     parser.add_argument("--publish", action="store_true", help="the data file and the table of docs/spark.md")
     parser.add_argument("--show", type=Path, metavar="FILE", help="measure nothing, show an earlier run")
     return parser

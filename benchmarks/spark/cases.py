@@ -49,14 +49,24 @@ def sum_of_lengths(source: str, topic: str, **options: str) -> Work:
     """sum(length(value)) over a topic."""
 
     def work(context: Context, records: int) -> Cost:
-        def run() -> int:
-            frame = context.read(source, topic, **options).selectExpr("sum(length(value)) AS bytes")
-            assert frame.collect()[0].bytes == records * 100
-            return records
-
-        return context.cost_of(run)
+        return context.cost_of(lambda: _sum_of_lengths(context.read(source, topic, **options), records))
 
     return work
+
+
+def sum_of_ready() -> Work:
+    """The same over as many ready values."""
+
+    def work(context: Context, records: int) -> Cost:
+        reader = context.spark.read.format(READY).option("rows", str(records)).option("columns", "value BINARY")
+        return context.cost_of(lambda: _sum_of_lengths(reader.load(), records))
+
+    return work
+
+
+def _sum_of_lengths(frame: Any, records: int) -> int:
+    assert frame.selectExpr("sum(length(value)) AS bytes").collect()[0].bytes == records * 100
+    return records
 
 
 def json_in_map_in_arrow(source: str, topic: str, **options: str) -> Work:
@@ -95,28 +105,40 @@ def from_avro(source: str, topic: str) -> Work:
     return work
 
 
-def stream(source: str, topic: str, batches: int) -> Work:
-    """All of a topic in a stream of so many micro-batches, into nothing."""
+def stream(source: str, topic: str, batches: int, without: int = 0) -> Work:
+    """All of a topic in a stream of so many micro-batches, into nothing; `without` those in the beginning, while the
+    processes of a query start.
+    """
 
     def work(context: Context, records: int) -> Cost:
-        def run() -> int:
-            with tempfile.TemporaryDirectory() as checkpoint:
-                limit = {"maxOffsetsPerTrigger": str(records // batches), "startingOffsets": "earliest"}
-                query = (
-                    _stream_of(context, source, topic, **limit)
-                    .writeStream.format("noop")
-                    .option("checkpointLocation", checkpoint)
-                    .trigger(availableNow=True)
-                    .start()
-                )
-                query.awaitTermination()
-                found = sum(progress["numInputRows"] for progress in query.recentProgress)
-                assert found == records, f"{found} rows of {records}"
-            return records
+        limit = {"maxOffsetsPerTrigger": str(records // batches), "startingOffsets": "earliest"}
+        limit |= {"rows": str(records)} if source == READY else {}
+        with tempfile.TemporaryDirectory() as checkpoint:
 
-        return context.cost_of(run)
+            def begin() -> Any:
+                writer = _stream_of(context, source, topic, **limit).writeStream.format("noop")
+                query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+                while _rows_of(query) < without * (records // batches) and query.isActive:
+                    time.sleep(0.02)
+                return query
+
+            running = begin() if without else None
+            begun = _rows_of(running) if running else 0
+
+            def end() -> int:
+                query = running or begin()
+                query.awaitTermination()
+                found = _rows_of(query)
+                assert found == records, f"{found} rows of {records}"
+                return found - begun
+
+            return context.cost_of(end)
 
     return work
+
+
+def _rows_of(query: Any) -> int:
+    return sum(progress["numInputRows"] for progress in query.recentProgress)
 
 
 def trickle(source: str, partitions: int) -> Work:

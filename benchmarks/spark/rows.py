@@ -85,6 +85,7 @@ ROWS = (
         {
             KAFKA: cases.sum_of_lengths(KAFKA, "plain-100"),
             KWIRE: cases.sum_of_lengths(KWIRE, "plain-100", columns="value"),
+            READY: cases.sum_of_ready(),
         },
         targets=(("cpu", 2.0),),
     ),
@@ -138,7 +139,13 @@ ROWS = (
         "stream",
         "a stream of 1 M records in 20 micro-batches",
         "stream",
-        {KAFKA: cases.stream(KAFKA, "stream", 20), KWIRE: cases.stream(KWIRE, "stream", 20)},
+        {source: cases.stream(source, "stream", 20) for source in (KAFKA, KWIRE, READY)},
+    ),
+    Row(
+        "running",
+        "the same once it runs, without its first 5 micro-batches",
+        "stream",
+        {source: cases.stream(source, "stream", 20, without=5) for source in (KAFKA, KWIRE, READY)},
         targets=(("cpu", 1.5),),
     ),
     Row(
@@ -148,6 +155,7 @@ ROWS = (
         {
             KAFKA: cases.write(KAFKA, "written"),
             KWIRE: cases.write(KWIRE, "written"),
+            READY: cases.write(READY, "written"),
             MADE_ROWS: cases.made_rows(),
         },
         targets=(("cpu", 1.5), ("wall", 1.5)),
@@ -157,7 +165,7 @@ ROWS = (
         "segments",
         "log segments on the local disk against the topic read by kwire",
         "plain-100",
-        {TOPIC_READ: cases.read(KWIRE, "plain-100"), KWIRE: _segments_of("plain-100")},
+        {TOPIC_READ: cases.read(KWIRE, "plain-100"), KWIRE: _segments_of("plain-100"), READY: cases.ready()},
         rival=TOPIC_READ,
         targets=(("cpu", 1.3),),
     ),

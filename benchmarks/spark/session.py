@@ -60,7 +60,7 @@ class Context:
 
 
 @contextmanager
-def running_session(servers: str, broker: Child, data_folder: Path, *, quick: bool) -> Iterator[Context]:
+def running_session(servers: str, broker: Child, data_folder: Path, java: str, *, quick: bool) -> Iterator[Context]:
     """Spark beside a broker of one node, whose partitions have their folders in `data_folder`; stopped at the end."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     source = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
@@ -78,6 +78,7 @@ def running_session(servers: str, broker: Child, data_folder: Path, *, quick: bo
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.memory", "3g")
+        .config("spark.driver.extraJavaOptions", java)
         .config("spark.sql.session.timeZone", "UTC")
         .getOrCreate()
     )

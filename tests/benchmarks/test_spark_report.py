@@ -50,9 +50,15 @@ def test_ratios_are_those_of_the_same_round() -> None:
 
 
 def test_a_target_that_is_missed_is_told() -> None:
-    assert cells(report.targets(PLAIN), "| read of 100 B, 7 columns")[3:] == ["2.2x", "2.50x (2.00-3.00)", "yes"]
+    assert cells(report.targets(PLAIN), "| read of 100 B, 7 columns")[3:] == ["2.2x", "2.50x (2.00-3.00)", "yes", ""]
     slower = [Result("plain", "kafka", number, Cost(100, 1.5, 1.5, 0.3)) for number in range(3)]
-    assert cells(report.targets([*PLAIN[:3], *slower]), "| read of 100 B, 7 columns")[-1] == "**no**"
+    assert cells(report.targets([*PLAIN[:3], *slower]), "| read of 100 B, 7 columns")[-2] == "**no**"
+
+
+def test_what_ready_batches_reach_is_shown_beside_it() -> None:
+    ready = [Result("plain", "ready-batches", number, Cost(100, 0.5, 0.5, 0.0)) for number in range(3)]
+    assert cells(report.targets([*PLAIN, *ready]), "| read of 100 B, 7 columns")[-1] == "5.00x (4.00-12.00)"
+    assert cells(report.summary(ABOUT, [*PLAIN, *ready]), "| read of 100 B, 7 columns")[2:] == ["2.5x", "5.0x", "5.0x"]
 
 
 def test_results_come_back_from_their_file(tmp_path: Path) -> None:
@@ -72,7 +78,7 @@ def test_the_page_gets_its_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
     assert "old" not in text
-    assert cells(text, "| read of 100 B, 7 columns")[1:] == ["kafka", "2.5x", "5.0x"]
+    assert cells(text, "| read of 100 B, 7 columns")[1:] == ["kafka", "2.5x", "", "5.0x"]
     page.write_text("no marks")
     with pytest.raises(ValueError, match="lacks the marks"):
         report.write_page(ABOUT, PLAIN)
