@@ -179,6 +179,14 @@ def test_a_transaction_whose_records_never_left_is_aborted_without_asking(versio
     assert world.written() == [b"first"]
 
 
+def test_a_record_dropped_before_its_topic_is_known_is_named_without_a_partition() -> None:
+    _, producer = ready(2)
+    producer.begin()
+    delivery = producer.send("new", b"unsent")
+    producer.abort()
+    assert str(delivery.exception()) == "new: not sent: its transaction was aborted"
+
+
 def test_a_commit_goes_on_after_a_call_that_did_not_wait() -> None:
     world, producer = ready(2)
     producer.begin()

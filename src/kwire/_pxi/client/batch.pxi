@@ -136,7 +136,7 @@ cdef class Batch:
         return self.core.count
 
     def __repr__(self):
-        return f"<batch of {self.core.count} records for {self.batch_result.topic}-{self.batch_result.partition}>"
+        return f"<batch of {self.core.count} records for {self.place}>"
 
     @property
     def topic(self):
@@ -145,6 +145,11 @@ cdef class Batch:
     @property
     def partition(self):
         return self.batch_result.partition
+
+    @property
+    def place(self):
+        """Topic and partition in words: the topic alone, as long as no partition is chosen."""
+        return self.batch_result.place()
 
     @property
     def size(self):

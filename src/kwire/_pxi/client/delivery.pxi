@@ -54,6 +54,9 @@ cdef class BatchResult:
     def __init__(self):
         raise TypeError("results are made by send()")
 
+    cdef str place(self):
+        return f"{self.topic}-{self.partition}" if self.partition >= 0 else self.topic
+
     cdef int complete(self, int64_t base_offset, int64_t append_time, object error) except -1:
         """Sets the result; only the first call counts. Callbacks are left to owner.after_step."""
         cdef list callbacks
@@ -331,7 +334,7 @@ cdef class Delivery:
 
     def __repr__(self):
         cdef BatchResult result = self._follow()
-        where = f"{result.topic}-{result.partition}" if result.partition >= 0 else result.topic
+        where = result.place()
         if not result.done:
             return f"<Delivery to {where}: pending>"
         if result.error is not None:

@@ -238,7 +238,7 @@ class Sender(SenderBase, Recoverable):
         self._accumulator.without_headers(
             batch,
             CodecError(
-                f"{batch.topic}-{batch.partition}: its leader, broker {sink.node}, takes records of magic {magic} "
+                f"{batch.place}: its leader, broker {sink.node}, takes records of magic {magic} "
                 "only, which have no headers (Kafka 0.11 brought them)",
                 "headers",
             ),
@@ -249,7 +249,7 @@ class Sender(SenderBase, Recoverable):
         self._accumulator.without_timestamps(
             batch,
             CodecError(
-                f"{batch.topic}-{batch.partition}: its leader, broker {sink.node}, takes records of magic 0 only, "
+                f"{batch.place}: its leader, broker {sink.node}, takes records of magic 0 only, "
                 "which have no timestamps (Kafka 0.10 brought them): leave timestamp out",
                 "timestamp",
             ),
@@ -282,7 +282,7 @@ class Sender(SenderBase, Recoverable):
     def _on_no_success(self, batch: Batch, row: Row | None, now: float) -> None:
         """`row` is the batch's row of the response, None where it has none."""
         if row is None:
-            self._fail(batch, KafkaError(f"the response to Produce has no entry for {batch.topic}-{batch.partition}"))
+            self._fail(batch, KafkaError(f"the response to Produce has no entry for {batch.place}"))
         elif row.error_code == DUPLICATE_SEQUENCE_NUMBER and batch.may_be_written:
             self._accumulator.complete(batch, -1, -1, None)
         elif row.error_code == MESSAGE_TOO_LARGE and self._accumulator.split(batch):
@@ -292,7 +292,7 @@ class Sender(SenderBase, Recoverable):
 
     def _on_error_code(self, batch: Batch, row: Row, now: float) -> None:
         text = words_of(row)
-        error = error_for(row.error_code, f"{batch.topic}-{batch.partition}" + (f": {text}" if text else ""))
+        error = error_for(row.error_code, batch.place + (f": {text}" if text else ""))
         self._core.note_trouble(error, now)
         if row.error_code in _BROKEN_SEQUENCE and batch.base_sequence >= 0:
             self._on_refused_sequence(batch, error, now)
@@ -416,7 +416,7 @@ class Sender(SenderBase, Recoverable):
         error = KafkaTimeoutError(
             Wording(
                 "{place}: not delivered within {delivery_timeout_ms}={limit}; {why}",
-                place=f"{batch.topic}-{batch.partition}",
+                place=batch.place,
                 limit=round(self._delivery_timeout * 1000),
                 why=self.why_waiting(batch),
             )
@@ -456,7 +456,7 @@ class Sender(SenderBase, Recoverable):
         accumulator = self._accumulator
         why = ""
         for oldest in accumulator.pending[:1]:
-            why = f"; the oldest, of {oldest.topic}-{oldest.partition}: {self.why_waiting(oldest)}"
+            why = f"; the oldest, of {oldest.place}: {self.why_waiting(oldest)}"
         return KafkaTimeoutError(
             Wording(
                 "{used} of {buffer_memory}={room} bytes were still waiting to be delivered after {max_block_ms}={limit}"

@@ -282,7 +282,7 @@ class TransactionManager(Lifecycle, Recoverable):
     def why_waiting(self) -> str:
         """Why a call is not done, in words: the last error, or what it waits for."""
         for batch in self._accumulator.pending[:1]:
-            return f"{batch.topic}-{batch.partition}: {self._sender.why_waiting(batch)}"
+            return f"{batch.place}: {self._sender.why_waiting(batch)}"
         return self._requests.why_waiting
 
     @override
@@ -518,7 +518,7 @@ class TransactionManager(Lifecycle, Recoverable):
         for batch in self._unsent():
             self._accumulator.abandon(
                 batch,
-                TransactionAbortedError(f"{batch.topic}-{batch.partition}: not sent: its transaction was aborted"),
+                TransactionAbortedError(f"{batch.place}: not sent: its transaction was aborted"),
             )
         self._requests.partitions.drop_wanted()
         self._requests.completion.is_awaited = False
