@@ -67,6 +67,8 @@ For components (the producer's sender, the fetcher, admin calls)
                                         grows, so a component whose request ends in an AuthError may go on as after a
                                         ConnectError, unless `refusal` says that no broker is left
     retry_refused(now)                  a user's own call: shortens that wait
+    hang_up(node_id, purpose, now)      closes that connection, on which no answer is waited for any longer; whether one
+    is_receiving(node_id, purpose)      comes in there
     login                               how the client logs in; None without SASL. `login.tokens.source` is for the
                                         driver to set where tokens come from an endpoint
     retry_backoff, settings, rng
@@ -251,6 +253,17 @@ class Core(CoreBase):
     def forget_brokers(self, now: float) -> None:
         """Forgets all that the metadata said about brokers: only the bootstrap addresses are left."""
         self._brokers.forget_ids(now)
+
+    def is_receiving(self, node_id: int, purpose: int) -> bool:
+        """Whether an answer comes in over that connection to the broker."""
+        node = self._nodes.get(node_id)
+        return node is not None and node.is_receiving(purpose)
+
+    def hang_up(self, node_id: int, purpose: int, now: float) -> None:
+        """Closes that connection to the broker; the next request makes another."""
+        node = self._nodes.get(node_id)
+        if node is not None:
+            node.hang_up(purpose, now)
 
     def note_trouble(self, error: KafkaError, now: float) -> None:
         """Keeps the error as the last one, for those who ask how the client is."""

@@ -70,12 +70,12 @@ MOVES: Moves = {
             READY: "a broker that was taken for an old one has answered ApiVersions after all: a better connection",
             RENEWING: "the session is about to end, or has ended",
             BACKING_OFF: "the connection is lost",
-            IDLE: "a step was interrupted",
+            IDLE: "its owner hung up, or a step was interrupted",
         },
     ),
     RENEWING: State(
         "the connection is to log in again, or does",
-        {READY: "it has", BACKING_OFF: "the connection is lost", IDLE: "a step was interrupted"},
+        {READY: "it has", BACKING_OFF: "the connection is lost", IDLE: "as from READY"},
     ),
     BACKING_OFF: State("waits after a failure", {IDLE: f"the wait has ended, {_DROPPED}"}),
 }
@@ -226,6 +226,25 @@ class Link(LinkBase, Lifecycle):
             self._connections.lose(self.connection, error, now)
         elif self.state != IDLE:
             self.move(IDLE)
+
+    @property
+    def is_receiving(self) -> bool:
+        """Whether a part of an answer has come in, and the rest is on its way."""
+        return self.connection is not None and bool(self.connection.receiver.pending)
+
+    def hang_up(self, now: float) -> None:
+        """Closes the connection, which is no trouble of the broker's; requests in flight on it fail."""
+        connection = self.connection
+        if connection is None:
+            return
+        self.connection = None
+        self._session.end()
+        self._stop_waiting()
+        self._end_negotiation(now)
+        self.move(IDLE)
+        self._connections.close(connection, now)
+        if self._queue:
+            self.connect(now)
 
     def fail_queue(self, error: KafkaError, now: float) -> None:
         """Fails every request that waits."""

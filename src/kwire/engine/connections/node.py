@@ -167,6 +167,17 @@ class Node(NodeBase):
         for link in self._made_links:
             link.drop(error, now)
 
+    def is_receiving(self, purpose: int) -> bool:
+        """Whether an answer comes in over the connection for a purpose."""
+        link: Link | None = self.links[purpose]
+        return link is not None and link.is_receiving
+
+    def hang_up(self, purpose: int, now: float) -> None:
+        """Closes the connection for a purpose."""
+        link: Link | None = self.links[purpose]
+        if link is not None:
+            link.hang_up(now)
+
     def fail_queue(self, error: KafkaError, now: float) -> None:
         """Fails every request that waits."""
         for link in self._made_links:

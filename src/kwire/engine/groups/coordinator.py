@@ -70,6 +70,13 @@ class WaitingRequest:
             self._on_error(error, now)
 
 
+def written(request: Request | WaitingRequest | None) -> Request | None:
+    """The request itself; None while the coordinator is looked up or connected."""
+    while isinstance(request, WaitingRequest):
+        request = request.sent
+    return request if request is not None and request.version >= 0 else None
+
+
 class Coordinator(Recoverable):
     """Finds and holds the coordinator of the group (or transactional id, by `kind`) `key`.
 
@@ -155,6 +162,17 @@ class Coordinator(Recoverable):
         if moved:
             self.node = None
         return moved
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether an answer comes in."""
+        return self.node is not None and self._core.is_receiving(self.node, Purpose.COORDINATOR)
+
+    def hang_up(self, now: float) -> None:
+        """Closes the connection, which may be half open; the next request looks the coordinator up."""
+        if self.node is not None:
+            self._core.hang_up(self.node, Purpose.COORDINATOR, now)
+            self.node = None
 
     def serves(self) -> None:
         """It answers: earlier trouble has ended."""

@@ -9,6 +9,11 @@ Layer 3, no I/O. The outcome of a try goes to its owner, which decides on the ne
     leader         the member that JoinGroup shows all subscriptions runs the assignor when it has the topics' metadata;
                    a static leader that came back may be asked to skip that (KIP-814)
     SyncGroup      held until the leader has handed in the assignment
+
+A request that is held and one that was lost on a half-open connection look the same. So one without an answer is sent
+again on another connection, to the coordinator looked up anew, soon enough for the session of a member that is not
+waited for: a coordinator answers the last one only, and one that has gone on repeats what it had answered. Where a
+coordinator from before v4 would make another member of it, a member without an id waits the whole time.
 """
 
 from __future__ import annotations
@@ -17,12 +22,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kwire import errors, protocol
-from kwire._typing import TYPE_CHECKING, override
+from kwire._codec import Timer
+from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.groups.assignors import ClusterView
+from kwire.engine.groups.coordinator import written
 from kwire.engine.groups.member import PROTOCOL_TYPE
-from kwire.errors import KafkaError
+from kwire.errors import ConnectError, KafkaError
 from kwire.schema.api_keys import JOIN_GROUP, SYNC_GROUP
 from kwire.schema.error_codes import INVALID_SESSION_TIMEOUT, MEMBER_ID_REQUIRED
 
@@ -40,6 +47,24 @@ DEFAULT_SESSION_TIMEOUT_MS = 45_000
 OLD_SESSION_TIMEOUT_MS = 30_000
 HELD_FOR_S = 5.0
 """Seconds that the coordinator is given beyond the rebalance timeout."""
+
+ASK_AGAIN_AFTER = 2 / 3
+"""The part of the session timeout, where that is less than the request timeout, after which a request is sent again."""
+
+LOOK_AGAIN_AFTER_S = 1.0
+"""Seconds after which a connection on which an answer comes in is looked at again."""
+
+_FIRST_JOIN_WITH_REQUIRED_ID = 4
+
+
+class Asked(NamedTuple):
+    """What the coordinator is asked, and until when."""
+
+    api_key: int
+    message: Callable[[int], object]
+    on_response: Callable[..., None]
+    versions: range
+    until: float
 
 
 class Joining(Recoverable):
@@ -73,7 +98,10 @@ class Joining(Recoverable):
         self._on_synced = on_synced
         self._on_failed = on_failed
         self._rack = settings.client_rack
+        self._request_timeout = settings.request_timeout_ms / 1000
         self._patience = max(settings.request_timeout_ms, settings.max_poll_interval_ms) / 1000 + HELD_FOR_S
+        self._asked: Asked
+        self._again: Timer | None = None
         self._request: Request | WaitingRequest | None = None
         self._offer: tuple[Sequence[tuple[str, bytes]], str] = ((), "")
         self._rows: list[Row] | None = None
@@ -103,6 +131,7 @@ class Joining(Recoverable):
         """Ends the try; neither callback is called."""
         if self._request is not None:
             self._request.cancel()
+            self._stop_asking_again()
             self._request = None
             self._gave_up = True
         self._rows = None
@@ -235,18 +264,69 @@ class Joining(Recoverable):
         versions: range,
         now: float,
     ) -> None:
+        self._asked = Asked(api_key, message, on_response, versions, now + self._patience)
+        self._ask(now)
+
+    def _ask(self, now: float) -> None:
+        asked = self._asked
         self._request = self._coordinator.request(
-            api_key, message, on_response, self._on_error, now, timeout=self._patience, versions=versions
+            asked.api_key,
+            asked.message,
+            asked.on_response,
+            self._on_error,
+            now,
+            timeout=self._patience,
+            versions=asked.versions,
         )
         if self._request.done:
             self._request = None
+        else:
+            self._again = self._core.call_at(min(now + self._ask_again_after, asked.until), self._ask_again)
+
+    @property
+    def _ask_again_after(self) -> float:
+        session = self._member.session_timeout_ms / 1000
+        return min(self._request_timeout, session * ASK_AGAIN_AFTER)
+
+    def _ask_again(self, now: float) -> None:
+        """The answer takes long: over a connection that works it will come, if there is one."""
+        request = written(self._request)
+        may_be_repeated = request is not None and self._may_be_repeated(request)
+        since = request.sent_at if request is not None and may_be_repeated else now
+        due = min(since + self._ask_again_after, self._asked.until)
+        if due > now or self._coordinator.is_answering:
+            self._again = self._core.call_at(max(due, now + LOOK_AGAIN_AFTER_S), self._ask_again)
+            return
+        self.cancel()
+        self._gave_up = False
+        self._coordinator.hang_up(now)
+        if now < self._asked.until:
+            self._ask(now)
+        else:
+            self._on_failed(self._unanswered(), now)
+
+    def _may_be_repeated(self, request: Request) -> bool:
+        """Whether the coordinator knows the member by its id, or answers a new one at once."""
+        return bool(self._member.member_id) or request.version >= _FIRST_JOIN_WITH_REQUIRED_ID
+
+    def _unanswered(self) -> ConnectError:
+        name, limit = protocol.APIS[self._asked.api_key].name, round(self._patience * 1000)
+        return ConnectError(
+            f"the coordinator of group {self._member.group_id!r} did not answer {name} within {limit} ms"
+        )
 
     def _fail(self, code: int, api: str, now: float) -> None:
         self._on_failed(errors.broker.error_for(code, f"{api} of group {self._member.group_id!r}"), now)
 
     def _end_request(self) -> None:
+        self._stop_asking_again()
         self._request = None
         self._gave_up = False
+
+    def _stop_asking_again(self) -> None:
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None
 
     def _on_error(self, error: KafkaError, now: float) -> None:
         self._end_request()
