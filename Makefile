@@ -124,6 +124,15 @@ chaos: build java  ## seeded faults over three real nodes, judged from the clien
 	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE) 4.4.0
 	@$(PY) -m tests.chaos $(CHAOS_ARGS)
 
+# How many seconds `make soak` takes.
+SOAK_S ?= 3600
+
+.PHONY: soak
+soak: build  ## a mixed load for an hour, and whether anything grows (SOAK_S; BROKER=embedded or BROKER=kafka)
+	@if [ $(BROKER) = kafka ]; then scripts/ensure java; \
+		scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE) 4.4.0; fi
+	@$(PY) -m tests.soak --seconds $(SOAK_S) --broker $(BROKER)
+
 .PHONY: test-asan
 test-asan: build  ## the codec under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/ensure sanitizers
