@@ -680,7 +680,7 @@ def decode_avro(values, ColumnLayout layout not None, plans):
                 result = _avro_rows(rows, found, &a, &faults)
             else:
                 result = -2
-        if result == -2:
+        if result == -2 or out.was_refused():
             raise _errors.LimitError(f"out of memory for the columns of {rows.length} values")
         if result >= 0:
             raise_arrow_row(result)

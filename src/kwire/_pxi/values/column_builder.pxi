@@ -51,6 +51,7 @@ ctypedef struct node_t:
     kw_block *data_block
     kw_block *offsets_block
     kw_block *validity_block
+    bint refused                   # there was no memory for more rows
 
 
 @cython.final
@@ -171,11 +172,12 @@ cdef class ColumnLayout:
         return 0
 
 
-# --- appending; each returns False when there is no memory, or the column is full ---
+# --- appending; each returns False when the column is full, or there is no memory: `refused` says so ---
 
-cdef bint _grow_block(kw_block **block, uint8_t **data, size_t used, size_t size) noexcept nogil:
+cdef bint _grow_block(node_t *node, kw_block **block, uint8_t **data, size_t used, size_t size) noexcept nogil:
     cdef kw_block *grown = new_block(size)
     if grown == NULL:
+        node.refused = True
         return False
     if used:
         memcpy(kw_block_data(grown), data[0], used)
@@ -192,7 +194,7 @@ cdef inline size_t _bits_size(int64_t rows) noexcept nogil:
 cdef bint _grow_validity(node_t *node, int64_t room) noexcept nogil:
     """Room for `room` rows, none of them null where it is new."""
     cdef size_t used = _bits_size(node.room) if node.validity != NULL else 0
-    if not _grow_block(&node.validity_block, &node.validity, used, _bits_size(room)):
+    if not _grow_block(node, &node.validity_block, &node.validity, used, _bits_size(room)):
         return False
     memset(node.validity + used, 0xFF, _bits_size(room) - used)
     return True
@@ -207,14 +209,14 @@ cdef bint node_reserve(node_t *node, int64_t room) noexcept nogil:
     if room > MAX_NODE_ROWS:
         return False
     if node.kind == NODE_FIXED:
-        done = _grow_block(&node.data_block, &node.data, <size_t>(node.length * node.width),
+        done = _grow_block(node, &node.data_block, &node.data, <size_t>(node.length * node.width),
                            <size_t>(room * node.width))
     elif node.kind == NODE_BOOL:
-        done = _grow_block(&node.data_block, &node.data, _bits_size(node.room), _bits_size(room))
+        done = _grow_block(node, &node.data_block, &node.data, _bits_size(node.room), _bits_size(room))
         if done:
             memset(node.data + _bits_size(node.room), 0, _bits_size(room) - _bits_size(node.room))
     elif node.kind == NODE_BYTES or node.kind == NODE_LIST:
-        done = _grow_block(&node.offsets_block, &offsets, <size_t>(node.length + 1) * 4 if node.room else 0,
+        done = _grow_block(node, &node.offsets_block, &offsets, <size_t>(node.length + 1) * 4 if node.room else 0,
                            <size_t>(room + 1) * 4)
         node.offsets = <int32_t *>offsets
         if done and node.room == 0:
@@ -244,7 +246,7 @@ cdef bint node_reserve_bytes(node_t *node, int64_t size) noexcept nogil:
     if size > MAX_COLUMN_BYTES:
         return False
     size = min(max(size, 2 * node.bytes_room), <int64_t>MAX_COLUMN_BYTES)
-    if not _grow_block(&node.data_block, &node.data, <size_t>node.used, <size_t>size):
+    if not _grow_block(node, &node.data_block, &node.data, <size_t>node.used, <size_t>size):
         return False
     node.bytes_room = size
     return True
@@ -440,6 +442,14 @@ cdef class BuiltColumns:
             release_block(self.nodes[i].offsets_block)
             release_block(self.nodes[i].validity_block)
         free(self.nodes)
+
+    cdef bint was_refused(self) noexcept nogil:
+        """Whether there was no memory for some row, which is not that row's fault."""
+        cdef int i
+        for i in range(self.layout.count):
+            if self.nodes[i].refused:
+                return True
+        return False
 
     cdef bint reserve(self, int number, int64_t rows, int64_t bytes_each) noexcept nogil:
         """Room for as many rows in the node and in what has one row for each of them."""

@@ -112,6 +112,7 @@ cdef bint _csv_room(csv_t *c, size_t size) noexcept nogil:
         return True
     moved = <uint8_t *>realloc(c.scratch, 2 * size)
     if moved == NULL:
+        c.t.nodes[0].refused = True
         return False
     c.scratch = moved
     c.scratch_size = 2 * size
@@ -292,7 +293,7 @@ def decode_csv(values, CsvPlan plan not None):
                 result = _csv_rows(rows, &c, &faults)
             else:
                 result = -2
-        if result == -2:
+        if result == -2 or out.was_refused():
             raise _errors.LimitError(f"out of memory for the columns of {rows.length} values")
         if result >= 0:
             raise_arrow_row(result)

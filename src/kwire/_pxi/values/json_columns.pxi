@@ -271,6 +271,7 @@ cdef int _json_find_escaped(json_t *c, const node_t *node, const kw_json_span *k
     cdef uint8_t *name = <uint8_t *>malloc(max(key.size, <size_t>1))
     cdef int place = -1
     if name == NULL:
+        c.t.nodes[0].refused = True
         _json_full(c)
         return -1
     place = _json_find(c, node, name, kw_json_unescape(name, key), hint)
@@ -454,7 +455,7 @@ def decode_json(values, TextPlan plan not None):
                 result = _json_rows(rows, &c, &faults)
             else:
                 result = -2
-        if result == -2:
+        if result == -2 or out.was_refused():
             raise _errors.LimitError(f"out of memory for the columns of {rows.length} values")
         if result >= 0:
             raise_arrow_row(result)

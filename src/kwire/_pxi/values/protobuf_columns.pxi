@@ -492,7 +492,7 @@ def decode_protobuf(values, ColumnLayout layout not None, ProtobufPlan plan not 
                 result = _proto_rows(rows, plan, &p, &faults)
             else:
                 result = -2
-        if result == -2:
+        if result == -2 or out.was_refused():
             raise _errors.LimitError(f"out of memory for the columns of {rows.length} messages")
         if result >= 0:
             raise_arrow_row(result)

@@ -48,7 +48,7 @@ cdef enum TextKind:
 cdef enum:
     TEXT_TYPE = 78                 # a value of another kind than its column
     TEXT_RANGE = 79                # a value that its column cannot hold
-    TEXT_FULL = 80                 # no memory, or a column of 2 GiB
+    TEXT_FULL = 80                 # a column of 2 GiB; or no memory, which is no fault of the value
     TEXT_CELLS = 81                # a few bytes that would become very many values
     SHORT_NUMBER = 64
 
@@ -62,7 +62,7 @@ cdef dict _TEXT_KINDS = {
     "+l": (TEXT_LIST, "ARRAY"), "+m": (TEXT_MAP, "MAP"), "+s": (TEXT_STRUCT, "STRUCT"),
 }
 cdef dict _TEXT_FAULT_TEXTS = {
-    TEXT_FULL: "a column would be larger than 2 GiB, or than the memory",
+    TEXT_FULL: "a column would be larger than 2 GiB",
     TEXT_CELLS: "few bytes that stand for very many values",
 }
 
@@ -228,6 +228,7 @@ cdef int put_number(text_t *t, int number, const uint8_t *p, size_t size) noexce
     """`p` is a number by `kw_is_number`."""
     cdef double value
     if not kw_double_of_text(&value, p, size) and not _long_double(p, size, &value):
+        t.nodes[number].refused = True
         return TEXT_FULL
     return put_floating(t, number, value)
 

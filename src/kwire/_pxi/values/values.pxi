@@ -14,7 +14,7 @@ cdef enum ValueFault:
     VALUE_BLOCK = 37               # a block whose size is not that of its items
     VALUE_EMPTY_ITEMS = 38         # more items that take no bytes than anybody means
     VALUE_CELLS = 39               # a few bytes that would become very many values
-    VALUE_FULL = 40                # no memory, or a column of 2 GiB
+    VALUE_FULL = 40                # a column of 2 GiB; or no memory, which is no fault of the value
     VALUE_DEPTH = 41
     VALUE_FRAME = 42
     VALUE_SCHEMA_ID = 43
@@ -34,7 +34,7 @@ cdef dict _VALUE_FAULT_TEXTS = {
     VALUE_BLOCK: "a block whose size is not that of its items",
     VALUE_EMPTY_ITEMS: "very many items that take no bytes",
     VALUE_CELLS: "few bytes that stand for very many values",
-    VALUE_FULL: "a column would be larger than 2 GiB, or than the memory",
+    VALUE_FULL: "a column would be larger than 2 GiB",
     VALUE_DEPTH: "values nested too deeply",
     VALUE_FRAME: "no schema id before it: it begins with other bytes than 0 and an id",
     VALUE_SCHEMA_ID: "the schema of its id is not known",
