@@ -31,23 +31,57 @@ cdef void hold_block(ArrowArray *array, kw_block *block) noexcept nogil:
     kw_array_hold(array, block)
 
 
+# --- capsules: they take over what they are given, even if there is no memory for one ---
+
 cdef object schema_capsule(ArrowSchema *schema):
-    return PyCapsule_New(schema, b"arrow_schema", _drop_schema_capsule)
+    try:
+        return PyCapsule_New(schema, b"arrow_schema", _drop_schema_capsule)
+    except MemoryError:
+        _drop_schema(schema)
+        raise
 
 
 cdef object array_capsule(ArrowArray *array):
-    return PyCapsule_New(array, b"arrow_array", _drop_array_capsule)
+    try:
+        return PyCapsule_New(array, b"arrow_array", _drop_array_capsule)
+    except MemoryError:
+        _drop_array(array)
+        raise
+
+
+cdef object stream_capsule(ArrowArrayStream *stream):
+    try:
+        return PyCapsule_New(stream, b"arrow_array_stream", _drop_stream_capsule)
+    except MemoryError:
+        _drop_stream(stream)
+        raise
 
 
 cdef void _drop_schema_capsule(object capsule) noexcept:
-    cdef ArrowSchema *schema = <ArrowSchema *>PyCapsule_GetPointer(capsule, b"arrow_schema")
+    _drop_schema(<ArrowSchema *>PyCapsule_GetPointer(capsule, b"arrow_schema"))
+
+
+cdef void _drop_array_capsule(object capsule) noexcept:
+    _drop_array(<ArrowArray *>PyCapsule_GetPointer(capsule, b"arrow_array"))
+
+
+cdef void _drop_stream_capsule(object capsule) noexcept:
+    _drop_stream(<ArrowArrayStream *>PyCapsule_GetPointer(capsule, b"arrow_array_stream"))
+
+
+cdef void _drop_schema(ArrowSchema *schema) noexcept:
     if schema.release != NULL:
         schema.release(schema)
     free(schema)
 
 
-cdef void _drop_array_capsule(object capsule) noexcept:
-    cdef ArrowArray *array = <ArrowArray *>PyCapsule_GetPointer(capsule, b"arrow_array")
+cdef void _drop_array(ArrowArray *array) noexcept:
     if array.release != NULL:
         array.release(array)
     free(array)
+
+
+cdef void _drop_stream(ArrowArrayStream *stream) noexcept:
+    if stream.release != NULL:
+        stream.release(stream)
+    free(stream)

@@ -231,9 +231,10 @@ cdef Buffer copied(Buffer data):
     if block == NULL:
         raise _errors.LimitError(f"out of memory for a copy of {data.size} bytes")
     memcpy(kw_block_data(block), data.data, <size_t>data.size)
-    made = buffer_of_block(block, kw_block_data(block), data.size)
-    kw_block_release(block)
-    return made
+    try:
+        return buffer_of_block(block, kw_block_data(block), data.size)
+    finally:
+        kw_block_release(block)
 
 
 cdef inline bint may_change(Buffer buffer):

@@ -138,10 +138,3 @@ cdef int _fill_field(ArrowSchema *field, int type, bytes name):
     if kw_schema_init(item.children[0], b"u", b"key", KW_ARROW_NULLABLE, 0) < 0:
         return -1
     return kw_schema_init(item.children[1], b"z", b"value", KW_ARROW_NULLABLE, 0)
-
-
-cdef void _drop_stream_capsule(object capsule) noexcept:
-    cdef ArrowArrayStream *stream = <ArrowArrayStream *>PyCapsule_GetPointer(capsule, b"arrow_array_stream")
-    if stream.release != NULL:
-        stream.release(stream)
-    free(stream)

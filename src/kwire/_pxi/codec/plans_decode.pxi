@@ -18,6 +18,7 @@ cdef tuple decode_from(Plan plan, Buffer source, Py_ssize_t start, bint strict):
             reader_fail(&r, FAULT_TRAILING)
             raise_read_fault(&r, plan.name)
     except MemoryError:
+        walk.op[walk.depth] = NULL  # it is set for the fields above, and for this one upon a fault only
         raise _errors.LimitError(f"out of memory for {plan.name}", path_of(&walk), r.at - r.start) from None
     finally:
         forget_kept(&walk)

@@ -119,7 +119,7 @@ cdef class RecordColumns:
         if stream == NULL or kw_stream_init(stream) < 0:
             free(stream)
             raise _errors.LimitError("out of memory for a stream of columns")
-        capsule = PyCapsule_New(stream, b"arrow_array_stream", _drop_stream_capsule)
+        capsule = stream_capsule(stream)
         if self.plan.fill_schema(kw_stream_schema(stream)) < 0:
             raise _errors.LimitError("out of memory for a stream of columns")
         while True:
