@@ -319,7 +319,17 @@ class Core(CoreBase):
         """The answer to `request` is not what it should be."""
         name = APIS[request.api_key].name
         error.message = f"{name} v{request.version} response of {connection.address}: {error.message}"
-        request.fail(error, now)
+        if isinstance(error.__context__, MemoryError):
+            self._lose_answer(connection, request, error, now)
+        else:
+            request.fail(error, now)
+
+    def _lose_answer(self, connection: Connection, request: Request, error: CodecError, now: float) -> None:
+        """There was no memory for an answer: it counts as lost with its connection, so what may be asked again is."""
+        lost = ConnectError("connection lost", {str(connection.who): str(error)})
+        lost.__cause__ = error
+        request.fail(lost, now)
+        self.lose_connection(connection, lost, now)
 
 
 def _login(settings: ClientSettings, rng: RandomFraction) -> Login:

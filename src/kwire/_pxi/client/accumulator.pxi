@@ -286,8 +286,11 @@ cdef class Accumulator:
                     or before + builder_record_size(&batch.core, record) <= self.batch_size):
                 break
             self._close(queue)
+        if stamped or (queue.partition < 0 and requested >= 0):
+            batch.note_next(requested if queue.partition < 0 else -1, stamped)
         fault = builder_append(&batch.core, record)
         if fault != BUILD_OK:
+            batch.forget_next()
             raise_build_fault(fault, 2)
         size = <int64_t>batch.core.used - before
         if batch is fresh:
@@ -301,15 +304,11 @@ cdef class Accumulator:
         delivery.timestamp = record.timestamp
         if requested >= 0:
             batch.names_partition = True
-            if queue.partition < 0:
-                batch.requested[delivery.index] = requested
-        if stamped:
-            batch.note_stamp(delivery.index)
         topic.turn += 1
         if queue is topic.sticky:
             topic.sticky_bytes += size
         if <int64_t>batch.core.used >= self.batch_size:
-            self._close(queue)
+            self._close_full(queue)
         elif (stamped or record.timestamp != self.looked_at) and not self.linger_reported and self.lingering:
             self.looked_at = record.timestamp
             self._look_at_oldest(<Batch>self.lingering[0])
@@ -491,21 +490,26 @@ cdef class Accumulator:
         return result
 
     cdef int _open(self, PartitionQueue queue, Batch batch) except -1:
-        """Makes `batch`, which has a record, the open batch of the queue, which has none."""
+        """Makes `batch`, which has a record, the open batch of the queue, which has none; changes nothing if it raises."""
         self._adopt(queue, batch, self._now())
+        try:
+            if not 0 <= queue.partition < PyList_GET_SIZE(queue.topic.partitions):
+                self._needs_metadata(queue.topic)
+            elif self.linger <= 0:
+                self._mark_ready(queue)
+                batch.due = True
+            else:
+                if not self.lingering:
+                    self.attention = True
+                self.lingering.append(batch)
+        except MemoryError:
+            self._release(batch)
+            raise
         queue.open = batch
-        if not 0 <= queue.partition < PyList_GET_SIZE(queue.topic.partitions):
-            self._needs_metadata(queue.topic)
-        elif self.linger <= 0:
-            batch.due = True
-            self._mark_ready(queue)
-        else:
-            if not self.lingering:
-                self.attention = True
-            self.lingering.append(batch)
         return 0
 
     cdef int _adopt(self, PartitionQueue queue, Batch batch, double created_at) except -1:
+        self.unfinished[batch] = None
         self.opened += 1
         batch.order = self.opened
         batch.queue = queue
@@ -515,7 +519,6 @@ cdef class Accumulator:
         batch.batch_result.batch = batch
         queue.topic.pending_batches += 1
         queue.topic.used_at = created_at
-        self.unfinished[batch] = None
         return 0
 
     cdef int _needs_metadata(self, TopicQueue topic) except -1:
@@ -535,15 +538,26 @@ cdef class Accumulator:
         return batch
 
     cdef int _close(self, PartitionQueue queue) except -1:
-        queue.waiting.append(self._close_batch(queue))
-        return self._mark_ready(queue)
+        """Has the open batch wait, closed; leaves it open if it raises."""
+        self._mark_ready(queue)
+        queue.waiting.append(queue.open)
+        self._close_batch(queue)
+        return 0
+
+    cdef int _close_full(self, PartitionQueue queue) except -1:
+        """As `_close`; without memory for that a batch is closed by the next record, or sent when its linger ends."""
+        try:
+            self._close(queue)
+        except MemoryError:
+            pass
+        return 0
 
     cdef int _mark_ready(self, PartitionQueue queue) except -1:
         if not 0 <= queue.partition < PyList_GET_SIZE(queue.topic.partitions):
             self._needs_metadata(queue.topic)
         elif not queue.in_ready:
-            queue.in_ready = True
             self.ready.append(queue)
+            queue.in_ready = True
             if not queue._is_held_up():
                 self.attention = True
         return 0
@@ -573,23 +587,24 @@ cdef class Accumulator:
             if not batch.closed:
                 if batch.created_at + self.linger > now:
                     return batch.created_at + self.linger
-                batch.due = True
                 self._mark_ready(batch.queue)
+                batch.due = True
             self.lingering.popleft()
         return None
 
     def make_due(self, Batch batch not None):
         """Ends the linger of a batch that a thread waits for."""
         if not batch.closed and not batch.due:
-            batch.due = True
             self._mark_ready(batch.queue)
+            batch.due = True
 
     def make_all_due(self):
         """Ends the linger of all batches, for flush."""
         cdef Batch batch
         while self.lingering:
-            batch = self.lingering.popleft()
+            batch = self.lingering[0]
             self.make_due(batch)
+            self.lingering.popleft()
 
     cpdef list route_ready(self):
         """Moves the partitions with something to send to the sinks of their leaders; returns those that have no sink.
@@ -599,17 +614,18 @@ cdef class Accumulator:
         cdef PartitionQueue queue
         cdef list unrouted = []
         while self.ready:
-            queue = self.ready.popleft()
-            queue.in_ready = False
+            queue = self.ready[0]
             if queue.partition >= PyList_GET_SIZE(queue.topic.partitions):
                 self._needs_metadata(queue.topic)
-                continue
-            if queue.blocked:
-                self.held.append(queue)
-            if queue.sink is None:
-                unrouted.append(queue)
             else:
-                queue.sink.queues[queue] = None
+                if queue.blocked:
+                    self.held.append(queue)
+                if queue.sink is None:
+                    unrouted.append(queue)
+                else:
+                    queue.sink.queues[queue] = None
+            self.ready.popleft()
+            queue.in_ready = False
         self.attention = False
         return unrouted
 

@@ -112,6 +112,23 @@ cdef class Batch:
             self.stamped = stamped
         return 0
 
+    cdef int note_next(self, int32_t requested, bint stamped) except -1:
+        """Notes of the next record, before it is appended, the partition that the caller asked for, and a timestamp."""
+        if requested >= 0:
+            self.requested[self.core.count] = requested
+        if stamped:
+            self.note_stamp(self.core.count)
+        return 0
+
+    cdef int forget_next(self) except -1:
+        """There was no memory for the record that was noted."""
+        if self.requested is not None:
+            self.requested.pop(self.core.count, None)
+        if self.stamped is not None:
+            self.stamped.discard(self.core.count)
+        self.stamped_first = min(self.stamped_first, self.core.count)
+        return 0
+
     cdef int note_stamp(self, int32_t index) except -1:
         """Notes that the caller gave the timestamp of that record."""
         if index == self.stamped_first:

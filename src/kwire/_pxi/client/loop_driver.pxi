@@ -89,6 +89,8 @@ cdef class LoopDriverBase:
         try:
             try:
                 result = function(now)
+            except MemoryError:  # wherever it came: the next step recovers, as after an interrupt
+                raise
             except Exception:
                 self._end(now)
                 raise

@@ -66,19 +66,23 @@ cdef class PartitionQueue:
 
     cpdef Batch take(self, list taken):
         """Moves the head to `taken` and counts it as in flight; it is closed from now on."""
-        cdef Batch batch
-        if self.waiting:
-            batch = self.waiting.popleft()
-        else:
-            batch = self.topic.owner._close_batch(self)
+        cdef Batch batch = <Batch>self.waiting[0] if self.waiting else self.open
         self.in_flight.append(batch)
-        taken.append(batch)
+        try:
+            taken.append(batch)
+        except MemoryError:
+            self.in_flight.pop()
+            raise
+        if self.waiting:
+            self.waiting.popleft()
+        else:
+            self.topic.owner._close_batch(self)
         return batch
 
     def reenqueue(self, Batch batch):
         """Puts back a batch in flight that is to be sent again, before all that were opened after it."""
-        self.forget(batch)
         self._insert(batch)
+        self.forget(batch)
         self._leave_sink()
         self.topic.owner._mark_ready(self)
 

@@ -122,6 +122,8 @@ cdef class ReactorBase:
             self._begin(now)
             try:
                 result = function(now)
+            except MemoryError:  # wherever it came: the next step recovers, as after an interrupt
+                raise
             except Exception:
                 self._end(now)
                 raise

@@ -46,7 +46,10 @@ cdef class SentRows:
         if self.places == NULL:
             raise _errors.LimitError(f"out of memory for the places of {rows.length} rows")
         self.stretch.places = self.places
-        self._send_rows(topics, rows, topic, partition)
+        try:
+            self._send_rows(topics, rows, topic, partition)
+        finally:
+            self.stretch.leave_room()
 
     cdef int _send_rows(self, list topics, ArrowRecords rows, Int32s topic, Int32s partition) except -1:
         cdef Accumulator accumulator = self.accumulator
@@ -86,6 +89,7 @@ cdef class SentRows:
         if fault != ARROW_OK:
             raise_arrow_fault(rows, fault, self.count, 2, False)  # len() says which row
         stamped = record.timestamp != NO_STAMP
+        self.stretch.make_room()
         accumulator._commit(queue, &record, requested, stamped, self.stretch.stamp, False, delivery)
         if not stamped:
             self.stretch.stamp = record.timestamp

@@ -88,11 +88,24 @@ cdef class Stretch:
         self.places[row].index = delivery.index
         return 0
 
+    cdef int make_room(self) except -1:
+        """Puts a None behind the results, in whose place the next one can be noted without memory."""
+        if not self.results or self.results[PyList_GET_SIZE(self.results) - 1] is not None:
+            self.results.append(None)
+        return 0
+
+    cdef int leave_room(self) except -1:
+        """Takes that None away."""
+        if self.results and self.results[PyList_GET_SIZE(self.results) - 1] is None:
+            self.results.pop()
+        return 0
+
     cdef int32_t note_result(self, BatchResult result) except -1:
         if result.noted_by != self.number:
+            self.make_room()
             result.noted_by = self.number
-            result.noted_as = <int32_t>PyList_GET_SIZE(self.results)
-            self.results.append(result)
+            result.noted_as = <int32_t>PyList_GET_SIZE(self.results) - 1
+            self.results[result.noted_as] = result
         return result.noted_as
 
     cdef int64_t append(self, TopicQueue topic, ArrowRecords rows, int64_t row, Int32s partition) except -1:
@@ -163,7 +176,7 @@ cdef class Stretch:
         return self.topic.sticky.partition
 
     cdef inline target_t *_target(self, int64_t partition) except? NULL:
-        """The open batch there; NULL if there is none."""
+        """The open batch there; NULL if there is none, or no memory to note its result, which `_commit` will say."""
         cdef target_t *target
         if not 0 <= partition < self.known:
             return NULL
@@ -176,11 +189,14 @@ cdef class Stretch:
         cdef Batch batch = (<PartitionQueue>self.topic.partitions[partition]).open
         if batch is None:
             return False
+        try:
+            target.result = self.note_result(batch.batch_result)
+        except MemoryError:
+            return False
         target.batch = <PyObject *>batch
         target.core = &batch.core
         target.limit = min(self.accumulator.batch_size, <int64_t>batch.core.block.capacity)
         target.begun = <int64_t>batch.core.used
-        target.result = self.note_result(batch.batch_result)
         target.stamped_first = batch.stamped_first
         target.names_partition = target.has_headers = False
         target.stretch = self.stretch
