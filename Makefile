@@ -154,6 +154,13 @@ test-oldest: build  ## the codec with the oldest dependencies that pyproject.tom
 test-plain: build  ## the codec, the schema and the clients without the allocator tricks
 	@scripts/test-plain "$(PY)" $(PYTEST_ARGS)
 
+# What `make test-pythons` tests on.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+
+.PHONY: test-pythons
+test-pythons:  ## wheels for each Python that is here, and what needs no Java with them (PYTHONS="3.12 3.13")
+	@scripts/test-pythons "$(PYTHONS)" $(PYTEST_ARGS)
+
 .PHONY: check
 check: build  ## lint, format, types, stubs, layer contracts, the seam of the compiled halves
 	@ruff check .

@@ -24,6 +24,12 @@ from libc.string cimport memcmp, memcpy, memmove, memset  # no-cython-lint
 
 from kwire import errors as _errors  # no-cython-lint
 
+import sys as _sys
+
+# A free-threaded Python turns the GIL on for modules like this one and says so, unless it was told not to.
+if hasattr(_sys, "_is_gil_enabled") and not _sys._is_gil_enabled():
+    raise ImportError("kwire needs the GIL: leave it on, without PYTHON_GIL=0 and -X gil=0")
+
 # codec: bytes
 include "codec/primitives.pxi"
 include "codec/slots.pxi"

@@ -10,8 +10,8 @@
  *   a value in 4,096 of the last   the same for Python's own small objects          an arena is returned only when
  *   poll is kept (tricks.pxi)                                                       its last object goes
  *
- * The kept instances are process-wide and guarded by the GIL: not for sub-interpreters with a GIL of their own, nor for
- * free-threaded builds.
+ * The kept instances are process-wide and guarded by the GIL. Cython's modules load into one interpreter of a process
+ * only. A free-threaded Python, whose objects are laid out otherwise, does without all of it.
  */
 #ifndef KWIRE_TRICKS_H
 #define KWIRE_TRICKS_H
@@ -19,7 +19,7 @@
 #include <Python.h>
 #include <stdlib.h>
 
-#ifdef KWIRE_PLAIN
+#if defined(KWIRE_PLAIN) || defined(Py_GIL_DISABLED)
 #define KW_PLAIN 1
 #else
 #define KW_PLAIN 0
