@@ -36,10 +36,10 @@ SMALLEST_RESPONSE_BYTES = 128 << 10
 LONG_WAIT_S = 0.02
 """Seconds that a poll waits for a full response before the next one is to be larger."""
 
-SLOW_BYTES = 4
+SLOW_RATIO = 4
 """A response whose bytes took so many times as long as the wait for its first one is not to be larger."""
 
-VERY_SLOW_BYTES = 16
+VERY_SLOW_RATIO = 16
 """One whose bytes took so many times as long would have done at half its size."""
 
 
@@ -169,9 +169,9 @@ class Source:
         since = max(self._asked_at, polled_at)
         waited = now - since if self.buffered == 0 else 0.0
         latency, bytes_took = max(began_at - since, 0.0), now - began_at
-        if waited < LONG_WAIT_S / 4 or bytes_took > VERY_SLOW_BYTES * latency:
+        if waited < LONG_WAIT_S / 4 or bytes_took > VERY_SLOW_RATIO * latency:
             self.size = max(self.size // 2, self._min_bytes)
-        elif waited > LONG_WAIT_S and 2 * size > self.size and bytes_took < SLOW_BYTES * latency:
+        elif waited > LONG_WAIT_S and 2 * size > self.size and bytes_took < SLOW_RATIO * latency:
             self.size = min(2 * self.size, self._max_bytes)
         if self._max_decoded is not None and size:
             max_size = int(self._max_decoded * size / max(stats.decoded, 1))
