@@ -45,6 +45,10 @@ $(VENV)/.bench-ready: $(VENV)/.tests-ready
 	@scripts/with-progress "what the benchmarks need, into $(VENV)" $(PY) -m pip install -q --group bench
 	@touch $@
 
+$(VENV)/.site-ready: $(VENV)/.ready
+	@scripts/with-progress "what the site is built with, into $(VENV)" $(PY) -m pip install -q --group site
+	@touch $@
+
 $(VENV)/.built: $(VENV)/.ready $(EXTENSION_SOURCES)
 	@scripts/with-progress "the extensions: Cython, then the C compiler; a minute and a half" \
 		$(PY) -m pip install -q --no-build-isolation -e .
@@ -178,6 +182,11 @@ check: build  ## lint, format, types, stubs, layer contracts, the seam of the co
 .PHONY: docs
 docs: build  ## what is generated from code: pages, stubs, keywords and numbers, the coroutines of kwire.aio
 	@$(PY) -m scripts.generated
+
+# mkdocs-material announces its successor at each start.
+.PHONY: site
+site: $(VENV)/.site-ready  ## the documentation as a web site, into build/site; what is not in order is an error
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
 .PHONY: bench
 bench: build $(VENV)/.bench-ready  ## the same work through kwire and its peers: tables, data file, plots (BENCH_ARGS=--quick)

@@ -1,7 +1,8 @@
 """Type-checks the Python programs of README.md and docs/ as a user's editor would: mypy and basedpyright, each once.
 
 `python scripts/check_snippets.py`, or `make check`. Each block becomes a module of its own in a folder that is removed
-afterwards. Programs in documents do without annotations of their own functions; all else is as strict as it can be.
+afterwards; those of a page in a folder of docs/, which share their names, become one. Programs in documents do without
+annotations of their own functions; all else is as strict as it can be.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"# [\w./-]+\.py\n")
+"""How a block begins that is a file of its own."""
 
 GIVEN = {
     "spark": "pyspark.sql.SparkSession",
@@ -62,19 +66,31 @@ def main() -> int:
 
 
 def documents() -> list[Path]:
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def write_blocks(document: Path, folder: Path) -> list[Path]:
-    """Writes each block as a file named by document and line."""
-    text = document.read_text(encoding="utf-8")
+    """Writes each program as a file named by document and line."""
     written = []
-    for block in _BLOCK.finditer(text):
-        line = text.count("\n", 0, block.start()) + 2
-        path = folder / f"{document.stem.replace('-', '_').lower()}_line_{line}.py"
-        path.write_text(with_names(block[1]), encoding="utf-8")
+    name = "_".join(document.relative_to(ROOT).with_suffix("").parts).replace("-", "_").lower()
+    for line, code in programs(document):
+        path = folder / f"{name}_line_{line}.py"
+        path.write_text(with_names(code), encoding="utf-8")
         written.append(path)
     return written
+
+
+def programs(document: Path) -> Iterator[tuple[int, str]]:
+    """Each with the line where it begins."""
+    text = document.read_text(encoding="utf-8")
+    found = [(text.count("\n", 0, block.start()) + 2, block[1]) for block in _BLOCK.finditer(text)]
+    if document.parent in (ROOT, ROOT / "docs"):
+        yield from found
+        return
+    yield from (each for each in found if _FILE.match(each[1]))
+    parts = [each for each in found if not _FILE.match(each[1])]
+    if parts:
+        yield parts[0][0], "\n".join(code for _, code in parts)
 
 
 def with_names(code: str) -> str:

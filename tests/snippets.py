@@ -13,8 +13,17 @@ ADDRESS = "localhost:9092"
 
 def snippets(document: str, language: str = "python") -> list[str]:
     """The blocks of that language in a document, named from the repository's root; "" are those without one."""
-    text = (ROOT / document).read_text(encoding="utf-8")
-    return [code for found, code in _BLOCK.findall(text) if found == language]
+    return [code for found, code in blocks(document) if found == language]
+
+
+def blocks(document: str) -> list[tuple[str, str]]:
+    """All blocks of a document, each with its language."""
+    return _BLOCK.findall((ROOT / document).read_text(encoding="utf-8"))
+
+
+def without_code(text: str) -> str:
+    """The prose of a document."""
+    return _BLOCK.sub("", text)
 
 
 def snippet(document: str, phrase: str) -> str:

@@ -118,11 +118,13 @@ HERE = {
 }
 IN_PAIRS = "from-"
 """How pages begin all of whose blocks are run by tests/test_migration_pages.py."""
+IN_ORDER = {"docs/index.md", *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*/*.md"))}
+"""All of their blocks are run by tests/site/test_programs.py."""
 PAGES = (path.name for path in (ROOT / "docs").glob("*.md") if not path.name.startswith(IN_PAIRS))
-DOCUMENTS = sorted({README, *(f"docs/{name}" for name in PAGES)})
+DOCUMENTS = sorted({README, *(f"docs/{name}" for name in PAGES), *IN_ORDER})
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", [document for document in DOCUMENTS if document not in IN_ORDER])
 def test_every_block_of_python_is_run_by_a_test(document: str) -> None:
     phrases = [*HERE.get(document, []), *BY_SPARK.get(document, [])]
     for code in snippets(document):

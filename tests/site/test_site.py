@@ -1,0 +1,58 @@
+"""The site of the documentation, without building it: `make site` does that, and is stricter."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from scripts import site_hooks
+
+from tests.snippets import ROOT, without_code
+
+DOCS = ROOT / "docs"
+SOURCES = sorted([*DOCS.rglob("*.md"), *(ROOT / path for path in site_hooks.PAGES)])
+CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    named = re.findall(r"[\w./-]+\.md$", CONFIG.partition("\nnav:\n")[2], re.MULTILINE)
+    there = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    assert len(named) == len(set(named))
+    assert set(named) == there | set(site_hooks.PAGES.values())
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_to_headings_that_are_there(source: Path) -> None:
+    for target, anchor in re.findall(r"\]\((?!\w+:)([^)#\s]*)#([^)\s]+)\)", without_code(source.read_text("utf-8"))):
+        page = (source.parent / target).resolve() if target else source
+        assert anchor in anchors(page), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links, on the site as on GitHub."""
+    headings = re.findall(r"^#+ (.+)$", without_code(page.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_a_link_to_a_file_that_is_not_on_the_site_becomes_its_path() -> None:
+    text = "[the hooks](../scripts/site_hooks.py), [`scripts/site_hooks.py`](../scripts/site_hooks.py)"
+    expected = "the hooks (`scripts/site_hooks.py`), `scripts/site_hooks.py`"
+    assert site_hooks.with_site_links(text, "docs/a.md", "a.md") == expected
+
+
+def test_links_between_pages_that_stand_elsewhere_hold_on_the_site() -> None:
+    text = "[a](../CHANGELOG.md) [b](README.md#speed)\n```\n[c](../CHANGELOG.md)\n```\n[d](../docs/how/e.md)"
+    expected = "[a](changelog.md) [b](benchmarks.md#speed)\n```\n[c](../CHANGELOG.md)\n```\n[d](how/e.md)"
+    assert site_hooks.with_site_links(text, "benchmarks/README.md", "benchmarks.md") == expected
+
+
+def test_a_link_to_nothing_stays_for_the_build_to_refuse() -> None:
+    assert site_hooks.with_site_links("[a](../gone.md)", "docs/a.md", "a.md") == "[a](../gone.md)"
+
+
+def test_what_is_fetched_from_another_host_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<a href="https://a.example/">ok</a><script async src="https://b.example/x.js">')
+    (tmp_path / "b.css").write_text("a { background: url(https://c.example/d.png) }")
+    (tmp_path / "c.html").write_text('<script src="assets/x.js"></script><img src="plots/a.svg">')
+    assert [line.partition(":")[0] for line in site_hooks.foreign_assets(tmp_path)] == ["a.html", "b.css"]
