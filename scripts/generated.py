@@ -25,6 +25,7 @@ WRITERS = (
     "shell_page",
     "metrics_page",
     "migration_pages",
+    "reference_pages",
     "grafana_dashboard",
     "files_page",
 )
