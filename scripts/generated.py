@@ -26,6 +26,7 @@ WRITERS = (
     "metrics_page",
     "migration_pages",
     "reference_pages",
+    "drawings",
     "grafana_dashboard",
     "files_page",
 )

@@ -25,10 +25,11 @@ PAGES = {
     "benchmarks/README.md": "benchmarks.md",
     "examples/README.md": "examples.md",
     "examples/spark/README.md": "spark-example.md",
-    "README.md": "index.md",
 }
-"""Files outside of docs/, and where they are on the site. What points to the README finds the first page."""
+"""Files outside of docs/, and where they are on the site."""
 
+_SPEED = "<!-- speed -->"
+"""Where a page has the table of speeds, which `make bench` writes into the README."""
 _FENCE = re.compile(r"^ *```.*?^ *```\n", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<picture>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)\)")
 _FOREIGN = re.compile(
@@ -47,7 +48,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """The page with its links as they have to be on the site; code stays as it is."""
+    """The page with the table of speeds, and with its links as they have to be on the site; code stays as it is."""
+    if _SPEED in markdown:
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        markdown = markdown.replace(_SPEED, readme.partition("<!-- speed:")[2].partition("-->")[2].partition("<!--")[0])
     place = next((path for path, name in PAGES.items() if name == page.file.src_uri), f"docs/{page.file.src_uri}")
     return with_site_links(markdown, place, page.file.src_uri)
 
