@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"# [\w./-]+\.py\n")
+_FILE = re.compile(r"# ([\w-]+\.py)\n")
 """How a block begins that is a file of its own."""
 
 GIVEN = {
@@ -70,11 +70,12 @@ def documents() -> list[Path]:
 
 
 def write_blocks(document: Path, folder: Path) -> list[Path]:
-    """Writes each program as a file named by document and line."""
+    """Writes each program as a file named by document and line, or as it calls itself: others import it by that."""
     written = []
     name = "_".join(document.relative_to(ROOT).with_suffix("").parts).replace("-", "_").lower()
     for line, code in programs(document):
-        path = folder / f"{name}_line_{line}.py"
+        file = _FILE.match(code)
+        path = folder / (file[1] if file else f"{name}_line_{line}.py")
         path.write_text(with_names(code), encoding="utf-8")
         written.append(path)
     return written
