@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from scripts import site_hooks
 
+import kwire
 from tests.snippets import ROOT, without_code
 
 DOCS = ROOT / "docs"
@@ -56,3 +59,50 @@ def test_what_is_fetched_from_another_host_is_found(tmp_path: Path) -> None:
     (tmp_path / "b.css").write_text("a { background: url(https://c.example/d.png) }")
     (tmp_path / "c.html").write_text('<script src="assets/x.js"></script><img src="plots/a.svg">')
     assert [line.partition(":")[0] for line in site_hooks.foreign_assets(tmp_path)] == ["a.html", "b.css"]
+
+
+def test_texts_of_the_troubleshooting_page_are_those_of_the_code() -> None:
+    page = (DOCS / "operations" / "troubleshooting.md").read_text("utf-8")
+    said = all_texts()
+    cells = [re.findall(r"`([^`]+)`", row.split(" | ")[0]) for row in page.splitlines() if row.startswith("| ")]
+    pieces = [piece.strip() for cell in cells for text in cell for piece in text.split("…") if piece.strip(" :();")]
+    missing = [piece for piece in pieces if piece not in said and piece not in OF_SPARK]
+    assert len(pieces) > 40
+    assert not missing
+
+
+OF_SPARK = {"DATA_SOURCE_NOT_FOUND", "UNSUPPORTED_DATA_SOURCE_SAVE_MODE"}
+
+
+def all_texts() -> str:
+    """The sources, with the parts of texts that are broken over lines put together."""
+    paths = [path for end in ("py", "pxi") for path in (ROOT / "src" / "kwire").rglob(f"*.{end}")]
+    source = "\n".join(path.read_text("utf-8") for path in paths)
+    return re.sub(r"""["']\s*\n\s*f?["']""", "", source)
+
+
+def test_public_names_are_in_the_reference() -> None:
+    pages = "\n".join(path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md"))
+    documented = re.findall(r"^::: (\S+)$", pages, re.MULTILINE)
+    assert len(documented) == len(set(documented))
+    wanted = {f"kwire.{name}" for name in kwire.__all__ if name not in ("errors", "__version__")}
+    for module in MODULES:
+        names = import_module(module).__all__
+        wanted |= {f"{module}.{name}" for name in names if not hasattr(kwire, name) or module == "kwire.aio"}
+    missing = {name for name in wanted - set(documented) if not is_elsewhere(name)}
+    assert not missing
+
+
+ROOMS = ("admin", "aio", "errors", "legacy", "partitioners", "protocol", "records", "registry", "spark", "testing")
+MODULES = [f"kwire.{name}" for name in ROOMS]
+
+
+def is_elsewhere(name: str) -> bool:
+    """Modules; messages, which have a table; names that stand in the reference under another module."""
+    module, _, last = name.rpartition(".")
+    found = getattr(import_module(module), last)
+    is_message = module == "kwire.protocol" and isinstance(found, type) and last.endswith(("Request", "Response"))
+    return isinstance(found, ModuleType) or is_message or last in SHARED
+
+
+SHARED = {*kwire.__all__, *kwire.errors.__all__}

@@ -1,4 +1,4 @@
-"""The blocks of README.md and docs/spark.md that need Spark, as they stand."""
+"""The blocks of README.md, docs/spark.md and the tutorial on streams, which need Spark, as they stand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from kwire import records, testing
 from tests.brokers.spark_jars import spark_is
 from tests.log_files.written import write_segment
-from tests.snippets import run, snippet
+from tests.site.test_programs import DOCS, Page, cluster
+from tests.snippets import blocks, run, snippet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,3 +133,13 @@ def test_table_functions(spark: SparkSession) -> None:
     assert (row.offset, bytes(row.key), bytes(row.value)) == (0, b"a", b"17.50")
     (row,) = made["with_file"].collect()
     assert (row.file, bytes(row.value)) == ("one.log", b"3.20")
+
+
+def test_the_tutorial_prints_what_it_shows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with cluster(DOCS / "tutorials" / "spark-stream.md") as broker:
+        page = Page(broker)
+        for language, code in blocks("docs/tutorials/spark-stream.md"):
+            page.go_on(language, code.replace('"bills.checkpoint"', f'"{tmp_path}/bills.checkpoint"'))
