@@ -132,9 +132,10 @@ def printed() -> Iterator[Any]:
 
 
 def assert_shown(shown: str, printed: str) -> None:
-    """Compares lines without the blanks at their ends."""
+    """Compares lines, whatever the width of their columns."""
     wanted, found = (
-        "".join(f"{line.rstrip()}\n" for line in text.strip("\n").split("\n")) for text in (shown, printed)
+        "".join(f"{re.sub(r' {2,}', '  ', line).rstrip()}\n" for line in text.strip("\n").split("\n"))
+        for text in (shown, printed)
     )
     assert doctest.OutputChecker().check_output(wanted, found, doctest.ELLIPSIS), f"shown:\n{wanted}\nprinted:\n{found}"
 
