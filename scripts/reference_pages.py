@@ -21,7 +21,7 @@ ERRORS = """# Error codes of brokers
 Generated from `kwire.errors.broker` and `kwire help errors` by `make docs`. Each code has a class in that module, under
 both names; `retriable` says that the client itself tries again. What kwire raises besides: [errors](errors.md).
 """
-ERROR_COLUMNS = ("code", "name and class", "retriable", "meaning", "what to do")
+ERROR_COLUMNS = ("name and class", "code", "retriable", "meaning", "what to do")
 MESSAGES = """# Messages of the protocol
 
 Generated from `kwire/schema/` by `make docs`. Each API key has a request and a response in `kwire.protocol`, such as
@@ -39,9 +39,7 @@ consumer (in reads) or a producer (in writes) is an option with `kafka.` before 
 def wanted() -> dict[Path, str]:
     """The pages."""
     return {
-        FOLDER / "error-codes.md": page(
-            ERRORS, ("code", "name and class", "retriable", "meaning", "what to do"), errors()
-        ),
+        FOLDER / "error-codes.md": page(ERRORS, ERROR_COLUMNS, errors()),
         FOLDER / "messages.md": page(MESSAGES, ("key", "name", "versions", "what it is"), messages()),
         FOLDER / "spark-options.md": page(OPTIONS, ("option", *USES), options()),
     }
@@ -57,7 +55,7 @@ def page(head: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) ->
 def errors() -> Iterable[tuple[object, ...]]:
     """A row for each code."""
     return (
-        (each.code, f"`{each.name}`<br>`{each.__name__}`", "yes" if each.retriable else "", meaning(each), advice(each))
+        (f"`{each.name}`<br>`{each.__name__}`", each.code, "yes" if each.retriable else "", meaning(each), advice(each))
         for each in classes()
     )
 
