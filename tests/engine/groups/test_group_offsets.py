@@ -67,6 +67,21 @@ def test_an_automatic_commit_takes_what_an_earlier_poll_handed_out() -> None:
     assert it.sent() == [{0: 2}, {0: 2}]
 
 
+def test_an_automatic_commit_does_not_take_back_what_the_caller_has_committed_of_the_last_poll() -> None:
+    it = reading()
+    it.poll(4)
+    it.call()
+    it.commit({T[0]: 3})
+    it.end(it.start({T[0]: 1}))
+    closed: list[float] = []
+    it.offsets.on_close(it.world.now, it.world.now + 10, closed.append)
+    it.world.run(lambda: closed)
+    assert it.sent() == [{0: 3}, {0: 1}, {0: 3}]
+    it.poll(1)
+    it.call()
+    assert {tp: row.offset for tp, row in it.offsets.finished().items()} == {T[0]: 4}
+
+
 def test_it_comes_while_a_poll_waits() -> None:
     it = reading(2)
     polling = Polling(it.world.core, it.settings, it.fetcher, None, it.offsets)

@@ -22,7 +22,7 @@ from kwire._typing import TYPE_CHECKING
 from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.consumer.partition_state import PartitionState
+from kwire.engine.consumer.partition_state import NO_EPOCH, PartitionState
 from kwire.engine.groups.commits import Commit, Commits, OnConfirmed
 from kwire.engine.groups.committable import CommittableOffsets, committable
 from kwire.engine.groups.committed import CommittedCall, OffsetFetches
@@ -89,10 +89,14 @@ class GroupOffsets:
         states = self._subscription.states
         for tp, row in chosen.items():
             state = states.get(tp)
-            if state is not None and state.position == row.offset:
+            if state is None:
+                continue
+            if state.position == row.offset:
                 state.unfinished = None
                 if row.leader_epoch is None and (epoch := state.delivered[1]) >= 0:
                     chosen[tp] = OffsetAndMetadata(row.offset, row.metadata, epoch)
+            elif state.finished[0] < row.offset < state.position:
+                state.unfinished = (row.offset, NO_EPOCH if row.leader_epoch is None else row.leader_epoch)
         late = why_not_alone(given, rows, self._subscription, is_member=self._membership.active)
         return self._commits.commit(chosen, now, deadline, on_done, late=late)
 
