@@ -114,10 +114,14 @@ cdef class Batch:
 
     cdef int note_next(self, int32_t requested, bint stamped) except -1:
         """Notes of the next record, before it is appended, the partition that the caller asked for, and a timestamp."""
-        if requested >= 0:
-            self.requested[self.core.count] = requested
-        if stamped:
-            self.note_stamp(self.core.count)
+        try:
+            if requested >= 0:
+                self.requested[self.core.count] = requested
+            if stamped:
+                self.note_stamp(self.core.count)
+        except MemoryError:
+            self.forget_next()
+            raise
         return 0
 
     cdef int forget_next(self) except -1:

@@ -79,4 +79,5 @@ class Completion:
             excess = (answered_at - sent_at) - (now - self._end_asked_at)
             self._pays = excess >= HELD_S and not self._is_refused
             self._in_vain_s = 0.0
+        self.is_awaited = False
         self._ended_at = now
