@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 MAX_WHEEL_KB = 2500
 """What a wheel for Linux may weigh; it grows with the protocol, and shall not grow by accident."""
-IN_A_WHEEL = {".py", ".pyi", ".so", ".typed"}
+IN_A_WHEEL = {".py", ".pyi", ".so", ".typed", ".html"}
 MODULES = {"kwire", "pyspark_kwire.py", "pyspark_kwire_log.py"}
 NOT_IN_AN_SDIST = re.compile(r"\.(so|c|py[cod])$|/(tests|benchmarks|docs|\.github)/|__pycache__")
 

@@ -77,6 +77,7 @@ def try_shell() -> None:
     assert "usage" in shown_by(command, "--help").lower()
     frame = protocol.encode_response(protocol.ApiVersionsResponse(error_code=35), 0, correlation_id=7)
     assert "UNSUPPORTED_VERSION" in shown_by(command, "decode", "--response", "ApiVersions:0", "--hex", frame.hex())
+    assert Path(kwire.__file__).with_name("cli").joinpath("decode_page.html").is_file()
 
 
 def shown_by(command: Path, *arguments: str) -> str:

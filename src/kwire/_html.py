@@ -196,7 +196,7 @@ def table(heading: str, names: Sequence[str], count: int, row: Callable[[int], S
         rows = _rows(columns, range(count), row)
     titles = f"<thead><tr>{head}</tr></thead>" if any(columns) else ""
     body = f"{_TABLE}{titles}<tbody>{''.join(rows)}</tbody></table>" if rows else ""
-    return f"<div>{_HEADING}{escape(_readable(heading[: 10 * MAX_TEXT]))}</div>{body}</div>"
+    return f"<div>{_HEADING}{escape(readable(heading[: 10 * MAX_TEXT]))}</div>{body}</div>"
 
 
 def _rows(columns: Sequence[str], places: range, row: Callable[[int], Sequence[object]]) -> list[str]:
@@ -241,7 +241,7 @@ def _text(value: Any, depth: int) -> str:
     if isinstance(value, bytes | bytearray | memoryview):
         return _text_of_bytes(value)
     if isinstance(value, str):
-        return _readable(value[: MAX_TEXT + 1])
+        return readable(value[: MAX_TEXT + 1])
     if isinstance(value, float):
         return f"{value:,.6g}"
     if _is_named(value) and "__str__" not in vars(type(value)):
@@ -252,7 +252,7 @@ def _text(value: Any, depth: int) -> str:
         return "{" + _listed(items, len(value)) + "}"
     if isinstance(value, Sequence | Set) and not _is_named(value):
         return "[" + _listed([_inner(each, depth) for each in islice(value, _MAX_ITEMS)], len(value)) + "]"
-    return _readable(str(value)[: MAX_TEXT + 1])
+    return readable(str(value)[: MAX_TEXT + 1])
 
 
 def _inner(value: object, depth: int) -> str:
@@ -274,11 +274,11 @@ def _text_of_bytes(data: bytes | bytearray | memoryview) -> str:
     if text is None or any(letter < " " and letter not in _WHITE for letter in text):
         return f"0x{head[: MAX_TEXT // 3].hex()}" + (size if len(data) > MAX_TEXT // 3 else "")
     if len(head) == len(data) and len(text) <= MAX_TEXT:
-        return _readable(text)
-    return _cut(_readable(text), MAX_TEXT - len(size)).removesuffix("…") + size
+        return readable(text)
+    return _cut(readable(text), MAX_TEXT - len(size)).removesuffix("…") + size
 
 
-def _readable(text: str) -> str:
+def readable(text: str) -> str:
     """With an escape in the place of each character that is not to be seen, or does something to those around it."""
     if text.isprintable():
         return text

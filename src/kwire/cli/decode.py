@@ -26,6 +26,7 @@ examples, captures:
   kwire decode --frame 12 trace.pcap               all fields of frame 12, each with its bytes
   kwire decode --key Fetch --errors trace.pcap     the Fetch answers that carry an error code
   kwire decode --at 48211 trace.pcap               the field that byte 48211 of the file belongs to
+  kwire decode --html trace.pcap -o page.html      a page for the browser: each request beside its answer
   sudo tcpdump -i lo -U -w - port 9092 | kwire decode --summary -
 
 examples, frames:
@@ -43,6 +44,8 @@ examples, records:
 Damaged bytes are shown up to the damage, then the error with field and offset. Secrets (SASL tokens, SCRAM keys,
 delegation tokens, configuration values that are set) are masked unless --secrets is given.
 """
+_MAX_EXCHANGES = 10_000
+_MAX_DETAILS = 1_000
 _BESIDE_SEGMENTS = {
     ".index": "the offset index",
     ".timeindex": "the time index",
@@ -103,6 +106,23 @@ def _add_capture_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-frame", type=int, default=104_857_600, metavar="BYTES", help="no frame is larger (default %(default)s)"
     )
+    _add_page_options(parser)
+
+
+def _add_page_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("a page of a capture")
+    group.add_argument("--html", action="store_true", help="one HTML page: timeline, filters, fields")
+    group.add_argument("-o", dest="page", metavar="FILE", help="where the page is written (default: standard output)")
+    group.add_argument(
+        "--max-exchanges", type=_count, default=_MAX_EXCHANGES, metavar="N", help="list no more (default %(default)s)"
+    )
+    group.add_argument(
+        "--max-details",
+        type=_count,
+        default=_MAX_DETAILS,
+        metavar="N",
+        help="fields of the first N, and of N answers with errors (default %(default)s)",
+    )
 
 
 def _items(text: str) -> int | None:
@@ -113,10 +133,18 @@ def _items(text: str) -> int | None:
     return int(text)
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: not a number")
+    return int(text)
+
+
 def run(options: argparse.Namespace) -> int:
     """Decodes and prints; notes and errors go to stderr."""
     if (options.file is None) == (options.hex is None):
         raise UsageError("name either a FILE (- for standard input) or --hex DIGITS")
+    if options.html or options.page is not None:
+        _check_page_options(options)
     color = options.color == "always" or (
         options.color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     )
@@ -128,6 +156,15 @@ def run(options: argparse.Namespace) -> int:
     with _open(options.file) as source:
         found = os.fstat(source.fileno())
         return _decode_stream(source, found.st_size if stat.S_ISREG(found.st_mode) else None, options, color)
+
+
+def _check_page_options(options: argparse.Namespace) -> None:
+    if not options.html:
+        raise UsageError("-o FILE is for --html")
+    for name in ("hex", "json", "summary", "topic", "errors", "at"):
+        given = getattr(options, name)
+        if given is not None and given is not False:
+            raise UsageError(f"--{name} does not go with --html: a page is of a capture, and has filters of its own")
 
 
 def _bytes_of_hex(digits: str, limit: int) -> bytes:
@@ -167,9 +204,15 @@ def _decode_plain(head: bytes, source: BinaryIO, size: int | None, options: argp
     from kwire.cli.hex_dumps import bytes_of_hex, looks_like_hex
 
     if options.kind == "capture" or (options.kind == "auto" and is_capture(head)):
+        if options.html:
+            from kwire.cli.decode_page import write_page
+
+            return write_page(source, head, size, options)
         from kwire.cli.decode_capture import decode_capture
 
         return decode_capture(source, head, size, options, _print, color)
+    if options.html:
+        raise UsageError("--html makes a page of a packet capture, and this is none")
     data = _whole(head, source, None if size is not None else options.max_input)
     if options.kind == "auto" and looks_like_hex(data):
         data, notes = bytes_of_hex(data.decode())

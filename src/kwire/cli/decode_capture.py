@@ -22,7 +22,7 @@ from kwire.cli.frame_gist import Gist, gist_of
 from kwire.cli.rendering import as_text
 from kwire.cli.usage import UsageError
 
-__all__ = ["decode_capture"]
+__all__ = ["Filter", "decode_capture", "described", "error_names", "messages_of", "tell_notes", "token_text"]
 
 _PROGRESS_EVERY = 4096
 _TOPIC_FIELDS = {"topic", "name", "topic_name", "topics"}
@@ -42,23 +42,29 @@ def decode_capture(
     """
     reader = Reader(source, head)
     conversations = Conversations(port=options.port, generation=options.generation, max_frame=options.max_frame)
-    wanted = _Filter(options)
+    wanted = Filter(options)
     shown = 0
-    for message in _messages(reader, conversations, size):
+    for message in messages_of(reader, conversations, size):
         if not wanted.wants(message):
             continue
         text = _Shown(message, conversations, options).text(color)
         if text is not None:
             shown += 1
             write(text)
-    for note in (*reader.notes, *conversations.notes):
-        print(f"note: {note}", file=sys.stderr)
+    tell_notes(reader, conversations)
     if not shown:
         print("no frame to show" + wanted.explanation(), file=sys.stderr)
     return 0
 
 
-def _messages(reader: Reader, conversations: Conversations, size: int | None) -> Iterator[Message]:
+def tell_notes(reader: Reader, conversations: Conversations) -> None:
+    """Says on stderr what was odd, and what was guessed."""
+    for note in (*reader.notes, *conversations.notes):
+        print(f"note: {note}", file=sys.stderr)
+
+
+def messages_of(reader: Reader, conversations: Conversations, size: int | None) -> Iterator[Message]:
+    """The frames of the capture, while its progress is shown; `size` is that of the file."""
     progress = _Progress(size)
     for number, packet in enumerate(reader.packets()):
         if number % _PROGRESS_EVERY == 0:
@@ -91,7 +97,7 @@ class _Progress:
             print("\r     \r", end="", file=sys.stderr, flush=True)
 
 
-class _Filter:
+class Filter:
     """Which frames are wanted; topics and errors are judged when a frame is looked into."""
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -164,7 +170,7 @@ class _Shown:
         options = self.options
         description = None
         if not options.summary or options.topic or options.errors:
-            description = self._description()
+            description = described(self.message, self.conversations, options)
         failing = [] if description is None else error_names(description)
         if options.errors and not failing and not (description and description.errors):
             return None
@@ -176,20 +182,6 @@ class _Shown:
         if options.json:
             return self._json(description)
         return self._lines(description, color)
-
-    def _description(self) -> protocol.Description | None:
-        message, options = self.message, self.options
-        if message.kind not in ("request", "response"):
-            return None
-        asked = () if message.kind == "request" else (message.api_key, message.version)
-        return protocol.describe(
-            message.frame.data,
-            *asked,
-            generation=message.generation,
-            secrets=options.secrets,
-            max_items=None if options.at is not None else options.items,
-            topic_names=self.conversations.topic_names,
-        )
 
     def _place(self) -> str:
         message = self.message
@@ -215,8 +207,7 @@ class _Shown:
         message = self.message
         size = len(message.frame.data)
         if message.kind == "token":
-            shown = repr(message.frame.data[4:])[2:-1] if self.options.secrets else "not shown: <secret>"
-            return f"SASL token, {size} bytes, {shown}"
+            return token_text(message, secrets=self.options.secrets)
         if message.correlation_id is not None:
             return f"response, correlation id {message.correlation_id}, {size} bytes: its request is not in the capture"
         return f"a frame of {size} bytes that is too short for a header"
@@ -265,6 +256,29 @@ class _Shown:
         if description is not None:
             made.update(description.to_dict())
         return json.dumps(made, ensure_ascii=False)
+
+
+def described(
+    message: Message, conversations: Conversations, options: argparse.Namespace
+) -> protocol.Description | None:
+    """The frame field by field; None where it is neither a request nor a response to one."""
+    if message.kind not in ("request", "response"):
+        return None
+    asked = () if message.kind == "request" else (message.api_key, message.version)
+    return protocol.describe(
+        message.frame.data,
+        *asked,
+        generation=message.generation,
+        secrets=options.secrets,
+        max_items=None if options.at is not None else options.items,
+        topic_names=conversations.topic_names,
+    )
+
+
+def token_text(message: Message, *, secrets: bool) -> str:
+    """A line about a token of SASL."""
+    shown = repr(message.frame.data[4:])[2:-1] if secrets else "not shown: <secret>"
+    return f"SASL token, {len(message.frame.data)} bytes, {shown}"
 
 
 def error_names(description: protocol.Description) -> list[str]:

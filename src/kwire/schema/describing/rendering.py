@@ -16,7 +16,7 @@ from uuid import UUID
 if TYPE_CHECKING:
     from kwire.schema.describing.tree import Description, Field
 
-__all__ = ["as_dict", "as_json", "as_text", "id_text"]
+__all__ = ["as_dict", "as_json", "as_text", "id_text", "lines_of", "value_text"]
 
 _DIM, _BOLD, _CYAN, _GREEN, _RED, _END = "\x1b[2m", "\x1b[1m", "\x1b[36m", "\x1b[32m", "\x1b[1;31m", "\x1b[0m"
 _WIDEST_NAME = 60
@@ -85,7 +85,11 @@ def _plain(value: Any) -> Any:
 def as_text(description: Description, *, color: bool, at: int | None) -> str:
     """The title, the lines, and the errors at the end."""
     wanted = None if at is None else {id(field) for field in description.at(at)}
-    lines = [line for line in _lines(description.root) if wanted is None or id(line[2]) in wanted]
+    lines = [
+        (mark, "  " * depth + field.name, field)
+        for mark, depth, field in lines_of(description.root)
+        if wanted is None or id(field) in wanted
+    ]
     name_width = min(max((len(name) for _, name, _ in lines), default=0), _WIDEST_NAME)
     type_width = min(max((len(field.type) for _, _, field in lines), default=0), _WIDEST_TYPE)
     digits = max(5, len(str(description.root.end)))
@@ -98,12 +102,12 @@ def as_text(description: Description, *, color: bool, at: int | None) -> str:
     return "\n".join(text)
 
 
-def _lines(root: Field) -> Iterator[tuple[str, str, Field]]:
-    """(mark of decompressed positions, indented name, field), the root left out."""
+def lines_of(root: Field) -> Iterator[tuple[str, int, Field]]:
+    """(mark of decompressed positions, depth, field), the root left out."""
     waiting: list[tuple[str, int, Field]] = [(" ", 0, field) for field in reversed(root.children)]
     while waiting:
         mark, depth, field = waiting.pop()
-        yield mark, "  " * depth + field.name, field
+        yield mark, depth, field
         parts = [(mark, depth + 1, part) for part in field.children]
         if field.decompressed is not None:
             parts += [("~", depth + 1, part) for part in field.decompressed.children]
@@ -121,7 +125,7 @@ def _plainly(_code: str, text: str) -> str:
 def _line(mark: str, name: str, field: Field, widths: tuple[int, int, int], paint: Any) -> str:
     digits, name_width, type_width = widths
     place = paint(_DIM, f"{mark}{field.start:>{digits}} {field.end:>{digits}}")
-    value = _value_text(field)
+    value = value_text(field)
     kind = field.type if len(field.type) <= type_width else field.type[: type_width - 1] + "…"
     parts = [f"{place}  {name:<{name_width}}", paint(_DIM, kind) + " " * (type_width - len(kind))]
     shown = paint(_CYAN, value)
@@ -133,7 +137,8 @@ def _line(mark: str, name: str, field: Field, widths: tuple[int, int, int], pain
     return "  ".join(parts).rstrip()
 
 
-def _value_text(field: Field) -> str:
+def value_text(field: Field) -> str:
+    """The value on one line, cut to its width; a secret only by its size."""
     if field.secret:
         return f"<secret, {field.size} bytes>"
     value = field.value
