@@ -64,6 +64,16 @@ def test_a_member_that_joins_with_its_id_keeps_it_and_its_partitions(lost: str) 
     assert (member.faults, member.warnings) == ([], [])
 
 
+def test_the_connection_of_a_lost_join_is_left_though_the_coordinator_is_looked_up_just_then() -> None:
+    shared = Shared()
+    shared.world.faults.mute("JoinGroup")
+    member = shared.member()
+    shared.world.run(shared.world.now + 29.9)
+    member.membership.coordinator.node = None
+    assert shared.run_until_owned(member) < 2
+    assert [kind for kind, partitions in member.told if partitions] == ["assigned"]
+
+
 def test_a_static_member_joins_though_its_request_is_lost() -> None:
     shared = Shared()
     shared.world.faults.mute("JoinGroup", after_effect=True)

@@ -163,16 +163,15 @@ class Coordinator(Recoverable):
             self.node = None
         return moved
 
-    @property
-    def is_answering(self) -> bool:
-        """Whether an answer comes in."""
-        return self.node is not None and self._core.is_receiving(self.node, Purpose.COORDINATOR)
+    def is_answering(self, request: Request) -> bool:
+        """Whether an answer comes in on the connection of that request."""
+        return self._core.is_receiving(request.target, Purpose.COORDINATOR)
 
-    def hang_up(self, now: float) -> None:
-        """Closes the connection, which may be half open; the next request looks the coordinator up."""
-        if self.node is not None:
-            self._core.hang_up(self.node, Purpose.COORDINATOR, now)
-            self.node = None
+    def hang_up(self, request: Request, now: float) -> None:
+        """Closes the connection of that request, which may be half open, though the coordinator is being looked up
+        already; the next request looks it up."""
+        self._core.hang_up(request.target, Purpose.COORDINATOR, now)
+        self.node = None
 
     def serves(self) -> None:
         """It answers: earlier trouble has ended."""

@@ -294,12 +294,13 @@ class Joining(Recoverable):
         may_be_repeated = request is not None and self._may_be_repeated(request)
         since = request.sent_at if request is not None and may_be_repeated else now
         due = min(since + self._ask_again_after, self._asked.until)
-        if due > now or self._coordinator.is_answering:
+        if due > now or (request is not None and self._coordinator.is_answering(request)):
             self._again = self._core.call_at(max(due, now + LOOK_AGAIN_AFTER_S), self._ask_again)
             return
         self.cancel()
         self._gave_up = False
-        self._coordinator.hang_up(now)
+        if request is not None:
+            self._coordinator.hang_up(request, now)
         if now < self._asked.until:
             self._ask(now)
         else:
