@@ -105,6 +105,17 @@ def test_a_question_whose_answer_is_lost_holds_nothing_up() -> None:
     assert len(world.committed()) == 3
 
 
+def test_a_coordinator_that_does_not_answer_the_question_holds_nothing_up() -> None:
+    world = Lagging()
+    producer = world.asks_held_batches()
+    producer.begin()
+    world.faults.mute("DescribeTransactions")
+    began = world.now
+    producer.complete(producer.send_all(b"more"))
+    assert world.now - began < 0.2
+    assert world.written()[-1] == b"more"
+
+
 @pytest.mark.parametrize("pause", [0.0, 0.004, 0.012, 0.03])
 def test_a_transaction_aborted_before_the_answer_is_not_sent(pause: float) -> None:
     world = Lagging(markers_after_s=0.05)

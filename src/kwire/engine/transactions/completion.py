@@ -16,8 +16,8 @@ from math import inf
 HELD_S = 0.02
 """add.partitions.to.txn.retry.backoff.ms of a broker."""
 
-_SOON_S = 0.1
-"""Seconds after which the markers are taken for written; a leader does not keep a batch longer."""
+SOON_S = 0.1
+"""Seconds after which the markers are taken for written, and an answer for lost; a leader keeps no batch longer."""
 
 _PENDING = frozenset({"PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
 
@@ -41,7 +41,7 @@ class Completion:
         """A transaction begins; whether the completion of the one before is awaited."""
         self._looks = 0
         self.is_wanted = False
-        self.is_awaited = self._pays and now - self._ended_at < _SOON_S
+        self.is_awaited = self._pays and now - self._ended_at < SOON_S
         return self.is_awaited
 
     @property
@@ -75,7 +75,7 @@ class Completion:
 
     def ended(self, sent_at: float, answered_at: float, now: float) -> None:
         """It was answered; the first Produce of the transaction was sent and answered then (0: there was none)."""
-        if answered_at and not self._looks and sent_at - self._ended_at < _SOON_S:
+        if answered_at and not self._looks and sent_at - self._ended_at < SOON_S:
             excess = (answered_at - sent_at) - (now - self._end_asked_at)
             self._pays = excess >= HELD_S and not self._is_refused
             self._in_vain_s = 0.0

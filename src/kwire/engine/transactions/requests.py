@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from kwire import protocol
+from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.lookup import GROUP, TRANSACTION
 from kwire.engine.common.recovery import Recoverable
@@ -16,7 +17,7 @@ from kwire.engine.common.retry import is_retriable
 from kwire.engine.groups.coordinator import Coordinator
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.transactions import offsets, partitions
-from kwire.engine.transactions.completion import Completion
+from kwire.engine.transactions.completion import SOON_S, Completion
 from kwire.engine.transactions.dialogue import Dialogue
 from kwire.engine.transactions.identity import TransactionalIdentity
 from kwire.engine.transactions.offsets import SentOffsets
@@ -103,6 +104,7 @@ class TransactionRequests(Recoverable):
         self._groups: dict[str, Coordinator] = {}
         self._dialogue = Dialogue(core, owner.advance, self._on_no_answer)
         self.completion = Completion()
+        self._patience: Timer | None = None
         self._api_key = INIT_PRODUCER_ID
         self.begin_anew()
 
@@ -139,6 +141,12 @@ class TransactionRequests(Recoverable):
     def recover(self, now: float) -> None:
         """The manager asks again, by its state."""
         self._dialogue.recover(now)
+        self._stop_patience()
+
+    def _stop_patience(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
 
     # -- producer id and epoch --------------------------------------------------------------------------------------
 
@@ -178,10 +186,20 @@ class TransactionRequests(Recoverable):
         self._api_key = DESCRIBE_TRANSACTIONS
         self.completion.asked(now)
         self._dialogue.ask(self._coordinator, DESCRIBE_TRANSACTIONS, message, self._on_description, now, _DESCRIBE)
+        self._patience = self._core.call_at(now + SOON_S, self._ask_no_longer)
+
+    def _ask_no_longer(self, now: float) -> None:
+        """No answer: what waits leaves as it would have without the question."""
+        if self._api_key == DESCRIBE_TRANSACTIONS and self._dialogue.is_busy:
+            self._dialogue.recover(now)
+            self.completion.refuse()
+            self._owner.on_complete(now)
+            self._owner.advance(now)
 
     def _on_description(
         self, coordinator: Coordinator, response: protocol.DescribeTransactionsResponse, version: int, now: float
     ) -> None:
+        self._stop_patience()
         row = next(iter(response.transaction_states), None)
         if row is None or row.error_code:
             self.completion.refuse()
@@ -321,6 +339,7 @@ class TransactionRequests(Recoverable):
     def _on_no_answer(self, coordinator: Coordinator, error: KafkaError, now: float) -> None:
         lost = coordinator.is_lost(error, now)
         if self._api_key == DESCRIBE_TRANSACTIONS:
+            self._stop_patience()
             self.completion.refuse()
             self._owner.on_complete(now)
         elif lost or is_retriable(error) or (isinstance(error, AuthError) and self._core.refusal is None):
