@@ -17,6 +17,7 @@ from tests.timing import SOON
 
 IMPORTING = """
 import builtins, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which what runs in the background of a shell ignores
 from kwire.cli.entry import run
 before = builtins.__import__
 def interrupted(name, *more, **others):
