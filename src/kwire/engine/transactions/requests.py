@@ -192,9 +192,13 @@ class TransactionRequests(Recoverable):
         """No answer: what waits leaves as it would have without the question."""
         if self._api_key == DESCRIBE_TRANSACTIONS and self._dialogue.is_busy:
             self._dialogue.recover(now)
-            self.completion.refuse()
-            self._owner.on_complete(now)
+            self._send_unasked(now)
             self._owner.advance(now)
+
+    def _send_unasked(self, now: float) -> None:
+        self._stop_patience()
+        self.completion.refuse()
+        self._owner.on_complete(now)
 
     def _on_description(
         self, coordinator: Coordinator, response: protocol.DescribeTransactionsResponse, version: int, now: float
@@ -339,9 +343,7 @@ class TransactionRequests(Recoverable):
     def _on_no_answer(self, coordinator: Coordinator, error: KafkaError, now: float) -> None:
         lost = coordinator.is_lost(error, now)
         if self._api_key == DESCRIBE_TRANSACTIONS:
-            self._stop_patience()
-            self.completion.refuse()
-            self._owner.on_complete(now)
+            self._send_unasked(now)
         elif lost or is_retriable(error) or (isinstance(error, AuthError) and self._core.refusal is None):
             self.may_have_committed = self.may_have_committed or self._commits
             self._dialogue.retry(error, now)
