@@ -200,7 +200,8 @@ def test_a_replica_that_refuses_does_not_move_the_position(code: int, policy: st
     assert reading.world.now - begun < 5
 
 
-def test_a_replica_that_cannot_be_reached_is_left() -> None:
+def beside_a_replica_that_cannot_be_reached() -> tuple[Reading, Replica]:
+    """A consumer that has read the one record, though the replica near it refuses connections."""
     leader = LeaderWithReplica()
     leader.brokers = {0: A, 1: B}
     leader.append(0, [b"0"])
@@ -209,17 +210,15 @@ def test_a_replica_that_cannot_be_reached_is_left() -> None:
     reading = Reading(leader, {B: replica}, client_rack="r")
     reading.fetcher.subscription.assign([T0], reading.world.now, at={T0: 0})
     assert reading.take(1) == {T0: [b"0"]}
+    return reading, replica
+
+
+def test_a_replica_that_cannot_be_reached_is_left() -> None:
+    beside_a_replica_that_cannot_be_reached()
 
 
 def test_a_near_replica_that_failed_is_tried_again_after_a_while() -> None:
-    leader = LeaderWithReplica()
-    leader.brokers = {0: A, 1: B}
-    leader.append(0, [b"0"])
-    replica = Replica(0)
-    replica.refuses = "connection refused"
-    reading = Reading(leader, {B: replica}, client_rack="r")
-    reading.fetcher.subscription.assign([T0], reading.world.now, at={T0: 0})
-    assert reading.take(1) == {T0: [b"0"]}
+    reading, replica = beside_a_replica_that_cannot_be_reached()
     left_at, replica.refuses = reading.world.now, ""
     reading.world.run(left_at + LEADER_FOR_S - 5)
     assert not replica.requests
