@@ -6,9 +6,11 @@ import fcntl
 import itertools
 import queue
 import random
+import shutil
 import socket
 import ssl
 import struct
+import subprocess
 import sys
 import termios
 import time
@@ -194,3 +196,12 @@ def test_a_consumer_reads_what_comes_dribbling(
             found += polled.values()
     assert found == VALUES
     assert max(marks) == AWAITED_AT_ONCE
+
+
+@pytest.mark.skipif(shutil.which("setarch") is None, reason="needs setarch, of util-linux")
+@pytest.mark.parametrize("driver", ["threads", "loop"])
+def test_no_mark_is_set_before_linux_4_18(tmp_path: Path, driver: str) -> None:
+    """There a mark that falls to what is there wakes no event loop, and a fetch would wait until its time-out."""
+    program = [sys.executable, "-m", "tests.drivers.low_water_program", driver, str(tmp_path)]
+    older = subprocess.run(["setarch", "--uname-2.6", *program], capture_output=True, text=True, check=True)
+    assert older.stdout.split() == ["1"]

@@ -11,8 +11,10 @@
 #                            stops in the middle of a frame, for an answer of ours in TLS or because it is slow, leaves
 #                            less than the mark: after LOOKED_AT_AFTER_S what is there is read
 #   without TLS              a broker writes as much as the socket takes, and a mark saves nothing
+#   no mark                  is set elsewhere than on Linux 4.18 and later: sockets.h says why
 
 cdef extern from "sockets.h" nogil:
+    bint kw_marks_wake()
     void kw_low_water(int fd, int bytes)
 
 cdef enum:
@@ -21,6 +23,7 @@ cdef enum:
     AWAITED_AT_ONCE = 131072
 
 cdef double LOOKED_AT_AFTER_S = 0.02
+cdef bint MARKS_WAKE = kw_marks_wake()
 
 
 @cython.nonecheck(True)
@@ -42,7 +45,7 @@ cdef class ConnectionSocket:
     cpdef int await_frame(self, CoreBase core, double now) except -1:
         """After what came over TLS was handed on: the socket is ready when what must still come is there."""
         cdef Py_ssize_t due
-        if self.fd < 0 or not self.connection.open:
+        if not MARKS_WAKE or self.fd < 0 or not self.connection.open:
             return 0
         due = self.connection.receiver.missing() - LARGEST_RECORD
         self._set_low_water(<int>min(due, AWAITED_AT_ONCE) if due > WORTH_WAITING else 1)

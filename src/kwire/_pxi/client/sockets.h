@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #ifndef MSG_NOSIGNAL
@@ -22,14 +24,23 @@ static inline ssize_t kw_send(int fd, struct iovec *spans, int count) {
 
 static inline int kw_would_block(int number) { return number == EAGAIN || number == EWOULDBLOCK || number == EINTR; }
 
-/* The socket is not ready to be read before so many bytes, or the end, are there. Elsewhere than on Linux nothing changes:
-   there the kernel makes room for them, and never waits for more than fits. A socket that refuses is woken more often. */
-static inline void kw_low_water(int fd, int bytes) {
+/* Whether a mark that falls to what is there wakes who waits: Linux 4.18 and later. Before, nothing but
+   further bytes woke epoll, and a mark above what the receive buffer holds was never reached. */
+static inline int kw_marks_wake(void) {
 #ifdef __linux__
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
+    struct utsname kernel;
+    int major, minor;
+    return !uname(&kernel) && sscanf(kernel.release, "%d.%d", &major, &minor) == 2 &&
+           (major > 4 || (major == 4 && minor >= 18));
 #else
-    (void)fd, (void)bytes;
+    return 0;
 #endif
+}
+
+/* The socket is not ready to be read before so many bytes, or the end, are there. The kernel makes room for them, and
+   never waits for more than fits. A socket that refuses is woken more often. */
+static inline void kw_low_water(int fd, int bytes) {
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
 }
 
 /* poll(2) in seconds; a negative or endless number waits for ever. */
