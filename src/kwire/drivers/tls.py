@@ -35,6 +35,7 @@ from kwire.engine.common.addresses import Address
 from kwire.errors import AuthError, FrameError
 
 if TYPE_CHECKING:
+    from kwire.drivers.tls_renewal import RenewedContext
     from kwire.engine.connections.connection import Connection
     from kwire.engine.core import Core
     from kwire.engine.settings.clients import ClientSettings
@@ -69,8 +70,9 @@ class Agreed(NamedTuple):
 class TlsClient:
     """What the connections of one client share: the context, the sessions to resume, and room to receive into."""
 
-    def __init__(self, context: ssl.SSLContext) -> None:
+    def __init__(self, context: ssl.SSLContext, renewed: RenewedContext | None = None) -> None:
         self.context = context
+        self._renewed = renewed
         self.room = memoryview(bytearray(RECEIVED_AT_ONCE))
         self.sessions: dict[Address, ssl.SSLSession | ssl.SSLObject] = {}  # to resume, or whose session to resume
         self.suspects: set[Address] = set()  # of speaking plaintext
@@ -78,9 +80,10 @@ class TlsClient:
     @classmethod
     def of(cls, settings: ClientSettings) -> TlsClient:
         """Raises ConfigError for certificates and keys that cannot be used."""
-        from kwire.drivers.tls_context import make_context
+        from kwire.drivers.tls_renewal import RenewedContext
 
-        return cls(make_context(settings))
+        renewed = RenewedContext(settings)
+        return cls(renewed.current(), renewed)
 
     def begin(self, connection: Connection) -> TlsConnection:
         """Begins TLS on a connection whose socket is connected; raises AuthError where it cannot begin."""
@@ -94,7 +97,14 @@ class TlsClient:
             return PlaintextProbe(address, self.suspects)
         if len(self.suspects) >= MAX_ADDRESSES:
             self.suspects.clear()
+        self._renew()
         return TlsStream(self, address)
+
+    def _renew(self) -> None:
+        """Takes in what has changed of the certificates' files; a session of another context cannot be resumed."""
+        context = self.context if self._renewed is None else self._renewed.current()
+        if context is not self.context:
+            self.context, self.sessions = context, {}
 
 
 class TlsConnection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from kwire.spark.workers.clients import close_idle_clients, idle_clients
 from kwire.testing import Broker
 from kwire.testing.state.authorizer import ALLOW, GROUP, LITERAL, PREFIXED, READ, TRANSACTIONAL_ID, WRITE, Acl
 from kwire.testing.state.authorizer import TOPIC as TOPIC_RESOURCE
+from tests.drivers.rotating import Site
 from tests.spark.exactly_once.query_world import TOPIC, Worker, kill
 
 RELEASES = pytest.mark.parametrize("broker", ["3.9.2", "4.4.0"], indirect=True)
@@ -132,6 +134,19 @@ def test_a_batch_without_rows_needs_no_topic(broker: Broker) -> None:
         made.commit()
     commit(broker, job(1), write(broker, job(1), b"1"))
     assert committed(broker) == [b"1"]
+
+
+def test_the_next_commit_shows_the_certificates_that_were_replaced(tmp_path: Path) -> None:
+    """By the producer that the driver keeps: a commit that fails ends the query."""
+    site = Site(tmp_path)
+    for batch in range(2):
+        with Committer(site.settings, job(batch), [], rows=0, topics=["t"]) as made:
+            made.commit()
+            kept = made._producer
+        assert [each.producer for each in idle_clients()] == [kept]
+        site.rotate()
+    close_idle_clients()
+    site.broker.stop()
 
 
 class _DiesHereError(KafkaError):
