@@ -9,7 +9,7 @@ import pytest
 from kwire.engine.common.retry import concurrent_wait
 from kwire.engine.transactions.completion import HELD_S, Completion
 from kwire.schema.api_keys import ADD_PARTITIONS_TO_TXN, DESCRIBE_TRANSACTIONS, PRODUCE
-from kwire.schema.error_codes import TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+from kwire.schema.error_codes import NOT_COORDINATOR, TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 from tests.engine.transactions.world import NOBODY, TransactionalProducer, TransactionWorld
 
 
@@ -103,6 +103,23 @@ def test_a_question_whose_answer_is_lost_holds_nothing_up() -> None:
     world.faults.close("DescribeTransactions")
     producer.transact(b"more")
     assert len(world.committed()) == 3
+
+
+@pytest.mark.parametrize("fault", ["a lost connection", "a coordinator that moves", "a coordinator that is silent"])
+def test_what_passes_costs_one_question_and_the_next_ones_are_asked(fault: str) -> None:
+    world = Lagging(markers_after_s=0.05)
+    producer = world.asks_held_batches()
+    if fault == "a lost connection":
+        world.faults.close("DescribeTransactions")
+    elif fault == "a coordinator that moves":
+        world.faults.error("DescribeTransactions", NOT_COORDINATOR)
+    else:
+        world.faults.mute("DescribeTransactions")
+    producer.transact(b"unasked")
+    asked = world.asked(DESCRIBE_TRANSACTIONS)
+    for _ in range(3):
+        producer.transact(b"more")
+    assert world.asked(DESCRIBE_TRANSACTIONS) > asked
 
 
 def test_a_coordinator_that_does_not_answer_the_question_holds_nothing_up() -> None:

@@ -6,7 +6,7 @@ gets its first batch meanwhile keeps it, and tries again only after HELD_S (KAFK
 batch came back that much later than an answer to EndTxn, soon after the end of a transaction, asks the coordinator for
 the state, by DescribeTransactions, before the next first batch leaves. It asks no more once as much time has gone into
 looks that found nothing to wait for, in a row, as into a batch that is kept. After an error the batch leaves as it
-would without a question.
+would without a question; where no broker answers it, or not for this user, it is not asked again.
 """
 
 from __future__ import annotations
@@ -60,12 +60,19 @@ class Completion:
             self._in_vain_s = 0.0
             return True
         if self._looks == 1:
-            self._in_vain_s += now - self._asked_at
-            self._pays = self._in_vain_s < HELD_S
+            self._count_in_vain(now)
         return False
 
+    def skip(self, now: float) -> None:
+        """There is no answer, this time."""
+        self._count_in_vain(now)
+
+    def _count_in_vain(self, now: float) -> None:
+        self._in_vain_s += now - self._asked_at
+        self._pays = self._in_vain_s < HELD_S and not self._is_refused
+
     def refuse(self) -> None:
-        """The question is not answered: it is not asked again."""
+        """The question is not answered, and will not be: it is not asked again."""
         self._is_refused = True
         self._pays = False
 

@@ -36,6 +36,8 @@ from kwire.schema.error_codes import (
     CONCURRENT_TRANSACTIONS,
     COORDINATOR_NOT_AVAILABLE,
     REQUEST_TIMED_OUT,
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    UNSUPPORTED_VERSION,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ _END_BEFORE_V2 = range(5)
 _END_V2 = range(6)
 _ADD_OFFSETS = range(5)
 _DESCRIBE = range(1)
+_NEVER_DESCRIBED = frozenset({TRANSACTIONAL_ID_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION})
 
 MAX_GROUPS = 100
 """So many groups' coordinators are known at once; one that is used again later is looked up again."""
@@ -192,26 +195,35 @@ class TransactionRequests(Recoverable):
         """No answer: what waits leaves as it would have without the question."""
         if self._api_key == DESCRIBE_TRANSACTIONS and self._dialogue.is_busy:
             self._dialogue.recover(now)
+            self.completion.skip(now)
             self._send_unasked(now)
             self._owner.advance(now)
 
     def _send_unasked(self, now: float) -> None:
         self._stop_patience()
-        self.completion.refuse()
+        self._dialogue.succeeded()
         self._owner.on_complete(now)
+
+    def _take_no_description(self, error: KafkaError, coordinator: Coordinator, now: float) -> None:
+        coordinator.is_lost(error, now)
+        if isinstance(error, BrokerError) and error.code in _NEVER_DESCRIBED:
+            self.completion.refuse()
+        else:
+            self.completion.skip(now)
+        self._send_unasked(now)
 
     def _on_description(
         self, coordinator: Coordinator, response: protocol.DescribeTransactionsResponse, version: int, now: float
     ) -> None:
-        self._stop_patience()
         row = next(iter(response.transaction_states), None)
         if row is None or row.error_code:
-            self.completion.refuse()
+            code = COORDINATOR_NOT_AVAILABLE if row is None else row.error_code
+            self._take_no_description(error_for(code, "the transaction before"), coordinator, now)
         elif self.completion.is_pending(row.transaction_state, now):
+            self._stop_patience()
             self._dialogue.retry(error_for(CONCURRENT_TRANSACTIONS, "the transaction before"), now, soon=True)
-            return
-        self._dialogue.succeeded()
-        self._owner.on_complete(now)
+        else:
+            self._send_unasked(now)
 
     # -- partitions -------------------------------------------------------------------------------------------------
 
@@ -341,14 +353,17 @@ class TransactionRequests(Recoverable):
     # -- errors -----------------------------------------------------------------------------------------------------
 
     def _on_no_answer(self, coordinator: Coordinator, error: KafkaError, now: float) -> None:
-        lost = coordinator.is_lost(error, now)
         if self._api_key == DESCRIBE_TRANSACTIONS:
-            self._send_unasked(now)
-        elif lost or is_retriable(error) or (isinstance(error, AuthError) and self._core.refusal is None):
+            self._take_no_description(error, coordinator, now)
+        elif self._may_pass(coordinator, error, now):
             self.may_have_committed = self.may_have_committed or self._commits
             self._dialogue.retry(error, now)
         else:
             self._owner.on_failure(self._api_key, error, now)
+
+    def _may_pass(self, coordinator: Coordinator, error: KafkaError, now: float) -> bool:
+        lost = coordinator.is_lost(error, now)
+        return lost or is_retriable(error) or (isinstance(error, AuthError) and self._core.refusal is None)
 
     def _on_code(self, code: int, what: str, coordinator: Coordinator, now: float) -> None:
         api_key = self._api_key
