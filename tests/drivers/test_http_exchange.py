@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import socket
 import ssl
 import threading
 import time
+import warnings
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.request import HTTPRedirectHandler, Request
@@ -39,12 +41,20 @@ def ask(
 
 
 def given_up(url: str, limit: float = LIMIT_S, context: ssl.SSLContext | None = None) -> str:
-    """The reason why an exchange is given up, in time."""
+    """The reason why an exchange is given up, in time; no socket is left to the collector."""
     begin = time.monotonic()
-    with pytest.raises(TransientError) as caught:
-        ask(url, limit, context=context)
-    assert time.monotonic() < begin + SOON
-    return str(caught.value)
+    with warnings.catch_warnings(record=True) as left_open:
+        warnings.simplefilter("always")
+        reason = ""
+        try:
+            ask(url, limit, context=context)
+        except TransientError as error:
+            reason = str(error)
+        assert time.monotonic() < begin + SOON
+        gc.collect()
+    assert [str(each.message) for each in left_open] == []
+    assert reason
+    return reason
 
 
 def answering(data: bytes) -> Script:

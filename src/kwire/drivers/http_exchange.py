@@ -16,6 +16,7 @@ import os
 import socket
 import ssl
 import time
+from contextlib import ExitStack
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from queue import Empty, SimpleQueue
@@ -125,7 +126,8 @@ def exchange(request: Request, context: ssl.SSLContext, limits: Limits, redirect
     """
     context.sslsocket_class = _TlsSocket
     try:
-        return _answer(_opener(request, context, limits, redirects), request, limits)
+        with ExitStack() as opened:
+            return _answer(_opener(request, context, limits, redirects, opened), request, limits)
     except URLError as error:
         fault: object = error.reason
     except (OSError, HTTPException, ValueError) as error:
@@ -144,10 +146,8 @@ def _answer(opener: OpenerDirector, request: Request, limits: Limits) -> Answer:
     try:
         response = opener.open(request, timeout=limits.seconds_left())
     except HTTPError as refusal:
-        with refusal:
-            return Answer(refusal.code, _body_of_refusal(refusal, limits))
-    with response:
-        return Answer(response.status, _body(response, limits))
+        return Answer(refusal.code, _body_of_refusal(refusal, limits))
+    return Answer(response.status, _body(response, limits))
 
 
 def _body(response: HTTPResponse | HTTPError, limits: Limits) -> bytes:
@@ -170,14 +170,15 @@ def _body_of_refusal(refusal: HTTPError, limits: Limits) -> bytes:
 
 
 def _opener(
-    request: Request, context: ssl.SSLContext, limits: Limits, redirects: HTTPRedirectHandler
+    request: Request, context: ssl.SSLContext, limits: Limits, redirects: HTTPRedirectHandler, opened: ExitStack
 ) -> OpenerDirector:
+    """What opens the request. Its responses end with `opened`: urllib leaves one whose redirect it cannot read."""
     proxies = ProxyHandler({}) if is_loopback(urlsplit(request.full_url).hostname or "") else ProxyHandler()
     opener = OpenerDirector()
     for handler in (
         proxies,
-        _LimitedHttp(limits),
-        _LimitedHttps(limits, context),
+        _LimitedHttp(limits, opened),
+        _LimitedHttps(limits, opened, context),
         redirects,
         HTTPDefaultErrorHandler(),
         HTTPErrorProcessor(),
@@ -188,24 +189,24 @@ def _opener(
 
 
 class _LimitedHttp(HTTPHandler):
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, opened: ExitStack) -> None:
         super().__init__()
-        self._limits = limits
+        self._limits, self._opened = limits, opened
 
     @override
     def http_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(partial(_Connection, limits=self._limits), req)
+        return self._opened.enter_context(self.do_open(partial(_Connection, limits=self._limits), req))
 
 
 class _LimitedHttps(HTTPSHandler):
-    def __init__(self, limits: Limits, context: ssl.SSLContext) -> None:
+    def __init__(self, limits: Limits, opened: ExitStack, context: ssl.SSLContext) -> None:
         super().__init__(context=context)
-        self._limits, self._trusting = limits, context
+        self._limits, self._opened, self._trusting = limits, opened, context
 
     @override
     def https_open(self, req: Request) -> HTTPResponse:
         connection = partial(_TlsConnection, limits=self._limits, context=self._trusting)
-        return self.do_open(connection, req)
+        return self._opened.enter_context(self.do_open(connection, req))
 
 
 class _Connection(HTTPConnection):
