@@ -211,6 +211,15 @@ def test_the_size_follows_from_the_wait_for_the_first_byte_and_the_time_that_the
     assert size_at(0.0001) == 1
 
 
+def test_a_poll_that_begins_after_the_first_bytes_leaves_the_size_as_it_is() -> None:
+    """It waits for the rest of an answer that was asked for before, and that says nothing of how far the broker is."""
+    made = source()
+    made.size = grown = 4 * SMALL_RESPONSE_BYTES
+    made.set_asked(10.0)
+    made.on_response(brought(1000, grown), polled_at=10.12, began_at=10.1, now=10.12 + 2 * LONG_WAIT_S)
+    assert made.size == grown
+
+
 def test_the_size_keeps_to_the_settings() -> None:
     assert source(max_bytes=1000).size == 1000
     assert source(min_bytes=10 << 20).size == 10 << 20, (

@@ -164,12 +164,15 @@ class Source:
         self.queue.extend(state for state in asked if state in returned)
 
     def on_response(self, stats: FetchStats, polled_at: float, began_at: float, now: float) -> None:
-        """Takes in what a response brought: its first bytes at `began_at`; the current poll began at `polled_at`."""
+        """Takes in what a response brought: its first bytes at `began_at`; the current poll began at `polled_at`.
+
+        Of a poll that began after the first bytes had come nobody knows how long it would have waited for them.
+        """
         size = stats.size
         since = max(self._asked_at, polled_at)
         waited = now - since if self.buffered == 0 else 0.0
         latency, bytes_took = max(began_at - since, 0.0), now - began_at
-        if waited < LONG_WAIT_S / 4 or bytes_took > VERY_SLOW_RATIO * latency:
+        if waited < LONG_WAIT_S / 4 or 0 < VERY_SLOW_RATIO * latency < bytes_took:
             self.size = max(self.size // 2, self._min_bytes)
         elif waited > LONG_WAIT_S and 2 * size > self.size and bytes_took < SLOW_RATIO * latency:
             self.size = min(2 * self.size, self._max_bytes)
