@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 import struct
 from collections.abc import Sequence
@@ -116,6 +117,29 @@ def read_values(batch: Batch) -> list[bytes | None]:
     from kwire import records
 
     return records.decode(batch.seal(2, 0, None)).values()
+
+
+def dirty_freed_memory(size: int) -> None:
+    """The next piece of that size that C asks for is likely full of ones."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = ctypes.c_void_p
+    pieces = [ctypes.c_void_p(libc.malloc(ctypes.c_size_t(size))) for _ in range(5)]
+    for piece in pieces:
+        ctypes.memset(piece, 0xFF, size)
+    for piece in pieces:
+        libc.free(piece)
+
+
+def test_batches_that_had_no_room_for_a_row_hold_none() -> None:
+    path = known(40)
+    for partition in range(40):
+        path.send(TOPIC, b"v" * 400, partition=partition)
+    sent = send_at_once(path, [(b"v" * 100, None, None, [], partition) for partition in range(40)])
+    for number, batch in enumerate(path.drain()):
+        complete(path, batch, 100 * number)
+    dirty_freed_memory(80 * 8)
+    assert len(sent.next_offsets()) == 40
+    assert sent.failed() == ([], None)
 
 
 def test_memory_is_given_back_to_the_byte() -> None:

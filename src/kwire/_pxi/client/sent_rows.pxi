@@ -164,7 +164,10 @@ cdef class SentRows:
         return found
 
     cdef list _last_rows(self):
-        """The last row of each result, and all rows of those that went on elsewhere."""
+        """The last row of each result, and all rows of those that went on elsewhere.
+
+        A result may have none: that of a batch that was looked at, and had no room.
+        """
         cdef Py_ssize_t count = PyList_GET_SIZE(self.results)
         cdef list rows = []
         cdef int64_t *last = <int64_t *>malloc(max(<size_t>count, 1) * sizeof(int64_t))
@@ -172,9 +175,13 @@ cdef class SentRows:
         if last == NULL:
             raise _errors.LimitError(f"out of memory for {count} numbers of rows")
         try:
+            for which in range(count):
+                last[which] = -1
             for row in range(self.count):
                 last[self.places[row].result] = row
             for which in range(count):
+                if last[which] < 0:
+                    continue
                 if (<BatchResult>self.results[which]).redirects is None:
                     rows.append(last[which])
                 else:
