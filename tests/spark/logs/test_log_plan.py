@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -57,6 +61,37 @@ def test_columns_are_those_of_the_topic_read(data: Path) -> None:
         ("orders", b"1", b"k"),
     ]
     assert list(rows(data, includeHeaders="true")[0])[-1] == "headers"
+
+
+def test_the_log_tells_what_is_planned_and_what_each_task_has_read(
+    data: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with restored_levels():
+        rows(data, logLevel="info", subscribe="orders", maxTasks="1", columns="offset")
+    said = [record.getMessage() for record in caplog.records if record.levelname == "INFO"]
+    size = sum(path.stat().st_size for path in data.glob("orders-*/*.log"))
+    ranges = ", ".join(f"orders-{partition} from 0 to 120" for partition in range(3))
+    assert said[0] == f"{size} bytes of segments in 1 task: {ranges}"
+    assert len(said) == 7
+    first = data / "orders-0" / f"{0:020d}.log"
+    expected = rf"This process read orders-0, bytes 0 to \d+ of {first}: 100 rows, \d+ bytes, in \d\.\d+ s"
+    assert re.fullmatch(expected, said[1])
+
+
+def test_nothing_is_told_without_the_option(data: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows(data)
+    assert not caplog.records
+
+
+@contextmanager
+def restored_levels() -> Iterator[None]:
+    """The option sets the level of kwire's loggers for the process."""
+    logger = logging.getLogger("kwire")
+    level = logger.level
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def batch_offsets(content: bytes) -> range:

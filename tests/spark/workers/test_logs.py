@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from kwire.errors import ConfigError
+from kwire.spark.options.log import parse_log_options
 from kwire.spark.options.read import parse_batch_options
 from kwire.spark.options.write import parse_write_options
 
@@ -41,5 +42,6 @@ def test_reads_and_writes_take_the_level_by_its_name() -> None:
     servers = {"kafka.bootstrap.servers": "broker1:9092"}
     assert parse_batch_options({**servers, "subscribe": "orders", "logLevel": "INFO"}).log_level == "info"
     assert parse_write_options({**servers, "topic": "bills", "loglevel": "debug"}).log_level == "debug"
+    assert parse_log_options({"path": "/data", "logLevel": "warning"}).log_level == "warning"
     with pytest.raises(ConfigError, match="logLevel: expected 'debug', 'info', 'warning' or 'error', got 'loud'"):
         parse_write_options({**servers, "topic": "bills", "logLevel": "loud"})

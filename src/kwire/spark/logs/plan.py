@@ -6,6 +6,7 @@ function of its pieces.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import TypeVar
 
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
+from kwire.errors.listing import first_of
 from kwire.log_files.folders import LogFolder, find_logs
 from kwire.log_files.names import INTERNAL_TOPICS
 from kwire.log_files.partition_log import PartitionLog
@@ -26,6 +28,9 @@ from kwire.spark.options.log import LogOptions
 from kwire.spark.options.read import Selection
 from kwire.spark.ranges.offsets import LATEST, Bound, LogEnds, bind
 from kwire.spark.ranges.tasks import DEFAULT_RECORD_SIZE, ROWS_OF_A_BATCH_TASK, slots
+from kwire.spark.workers.logs import tell_from
+
+_log = logging.getLogger("kwire.spark")
 
 LogTask = tuple[Piece, ...]
 _Logs = dict[TopicPartition, PartitionLog]
@@ -42,18 +47,28 @@ def plan_log_tasks(options: LogOptions) -> list[LogTask]:
     Raises ConfigError where no segments are, where two folders hold the same partition, and for bounds that contradict
     the logs; DataLossError for offsets that are not in them; OSError for what cannot be listed or read.
     """
+    tell_from(options.log_level)
     logs = _logs(options)
     transactions = _of_each(logs, lambda _, log: _transactions(options, log))
     ends = _of_each(logs, lambda tp, log: _ends(log, transactions[tp]))
     times = _offsets_of_times(logs, (options.start, options.end), ends)
     bound = bind(options.start, options.end, ends, times, options.fail_on_data_loss)
-    target = _target(options, sum(log.size_of(*bound[tp]) for tp, log in logs.items()))
+    size = sum(log.size_of(*bound[tp]) for tp, log in logs.items())
+    target = _target(options, size)
     pieces = _of_each(logs, lambda tp, log: pieces_of(log, *bound[tp], target, transactions[tp].aborted))
     if options.policy.on_corrupt == "stop":
         units = [tuple(pieces[tp]) for tp in sorted(pieces) if pieces[tp]]
     else:
         units = [(piece,) for tp in sorted(pieces) for piece in pieces[tp]]
-    return _at_most(_packed(units, target), options.max_tasks)
+    tasks = _at_most(_packed(units, target), options.max_tasks)
+    _log.info("%s", _plan_text(bound, size, tasks))
+    return tasks
+
+
+def _plan_text(bound: Mapping[TopicPartition, tuple[int, int]], size: int, tasks: Sequence[LogTask]) -> str:
+    places = [f"{tp} from {start} to {end}" for tp, (start, end) in sorted(bound.items()) if start < end]
+    count = f"{len(tasks)} {'task' if len(tasks) == 1 else 'tasks'}"
+    return f"{size} bytes of segments in {count}: {first_of(places, 20) or 'nothing to read'}"
 
 
 def _logs(options: LogOptions) -> _Logs:

@@ -27,9 +27,10 @@ from kwire.spark.options.read import (
     is_selection_given,
 )
 from kwire.spark.ranges.offsets import Bound
+from kwire.spark.workers.logs import LEVELS
 
 _ISOLATION: Final = "kafka.isolation.level"
-_LEVELS: Final = ("read_uncommitted", "read_committed")
+_ISOLATION_LEVELS: Final = ("read_uncommitted", "read_committed")
 _DEFAULT_BYTES_PER_TASK: Final = 128 << 20
 
 NAMES: Final = frozenset(
@@ -61,6 +62,7 @@ NAMES: Final = frozenset(
         "minPartitions",
         "maxTasks",
         "slots",
+        "logLevel",
     }
 )
 
@@ -86,6 +88,7 @@ class LogOptions:
     min_partitions: int = 1
     max_tasks: int | None = None
     slots: int | None = None
+    log_level: str | None = None
 
 
 def parse_log_options(options: Mapping[str, str]) -> LogOptions:
@@ -96,7 +99,8 @@ def parse_log_options(options: Mapping[str, str]) -> LogOptions:
         if name.startswith(CLIENT_PREFIX) and name != _ISOLATION:
             given.has_no_effect(name, "no broker is asked")
     decoding = parse_decoding(given)
-    level = given.choice("isolationLevel", _LEVELS, given.choice(_ISOLATION, _LEVELS, _LEVELS[0]))
+    levels = _ISOLATION_LEVELS
+    level = given.choice("isolationLevel", levels, given.choice(_ISOLATION, levels, levels[0]))
     checked = LogOptions(
         paths=_paths(given),
         columns=chosen_columns(given, decoding, of_files=True),
@@ -106,13 +110,14 @@ def parse_log_options(options: Mapping[str, str]) -> LogOptions:
         place=_place(given),
         selection=given_selection(given) if is_selection_given(given) else None,
         fail_on_data_loss=given.boolean("failOnDataLoss", True),
-        read_committed=level == _LEVELS[1],
+        read_committed=level == levels[1],
         merge_replicas=given.choice("replicas", ("refuse", "merge"), "refuse") == "merge",
         policy=_policy(given),
         bytes_per_task=given.size("maxBytesPerTask") or _DEFAULT_BYTES_PER_TASK,
         min_partitions=given.integer("minPartitions", 1, minimum=1) or 1,
         max_tasks=given.integer("maxTasks", minimum=1),
         slots=given.integer("slots", minimum=1),
+        log_level=given.choice("logLevel", LEVELS, "") or None,
     )
     given.warn_once()
     return checked

@@ -29,6 +29,7 @@ from kwire.spark.options.read import ReadOptions
 from kwire.spark.ranges.offsets import DataLossError
 from kwire.spark.ranges.tasks import OffsetRange, Task
 from kwire.spark.reading.columns import ColumnBatches
+from kwire.spark.reading.count import Count
 from kwire.spark.reading.read_loss import Loss, LossCheck, is_recreated
 from kwire.spark.workers.clients import borrowed
 from kwire.spark.workers.heap import settle_heap
@@ -40,7 +41,6 @@ _POLL_S: Final = 0.5
 # A poll returns all that a response brought: it is cut into batches here, and shorter polls cost a tenth more.
 _MAX_PER_POLL: Final = 1 << 24
 _FIRST_LOOK_S: Final = 1.0
-_ALL: Final = 1 << 62
 
 
 def read_task(options: ReadOptions, task: Task) -> Iterator[pa.RecordBatch]:
@@ -104,18 +104,6 @@ class _Silence:
         return True
 
 
-class _Count:
-    """How many records were read, and their bytes after decompression."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.size = 0
-
-    def add(self, records: Records) -> None:
-        self.rows += len(records)
-        self.size += records.measure(0, len(records), _ALL)[1]
-
-
 class _RangeReader:
     """Reads one range in each of several partitions."""
 
@@ -130,14 +118,14 @@ class _RangeReader:
 
     def read(self) -> Iterator[tuple[TopicPartition, Records]]:
         began = time.monotonic()
-        counts = {each.partition: _Count() for each in self._ranges}
+        counts = {each.partition: Count() for each in self._ranges}
         for tp, records in self._read():
             counts[tp].add(records)
             yield tp, records
         if _log.isEnabledFor(logging.INFO):
             self._tell(counts, time.monotonic() - began)
 
-    def _tell(self, counts: Mapping[TopicPartition, _Count], seconds: float) -> None:
+    def _tell(self, counts: Mapping[TopicPartition, Count], seconds: float) -> None:
         task = task_name()
         for each in self._ranges:
             count = counts[each.partition]
