@@ -5,7 +5,6 @@ Over real sockets, against the embedded broker.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import textwrap
@@ -17,6 +16,7 @@ import pytest
 from kwire import Producer, errors
 from kwire.producer import Delivery
 from kwire.testing import Broker
+from tests.subprocesses import with_this_kwire
 from tests.thorough import THOROUGH
 from tests.timing import PATIENT, SOON
 
@@ -161,8 +161,7 @@ def test_buffer_memory_bounds_what_the_process_takes() -> None:
     for codec in ("none", "lz4") if THOROUGH else ("none",):
         with Broker(topics={"t": 1}) as broker:
             command = [sys.executable, "-c", script, broker.bootstrap_servers, codec]
-            environment = {**os.environ, "PYTHONPATH": "src"}
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=with_this_kwire())
             broker.wait_for_requests("Produce", 1, timeout=60)
             broker.faults.mute("Produce", times=None)
             out, _ = process.communicate(timeout=90)

@@ -19,6 +19,7 @@ import pytest
 
 from kwire import Consumer, Producer, errors, records
 from kwire.testing import Broker
+from tests.subprocesses import with_this_kwire
 from tests.timing import PATIENT, SOON, raised_at_last
 
 
@@ -398,7 +399,7 @@ def test_a_dropped_producer_leaves_no_delivery_waiting(broker: Broker) -> None:
 def run_script(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-W", "always", "-c", textwrap.dedent(script), *arguments],
-        capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "PYTHONPATH": "src"},
+        capture_output=True, text=True, timeout=60, check=False, env=with_this_kwire(),
     )  # fmt: skip
 
 

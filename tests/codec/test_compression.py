@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import random
 import struct
 import subprocess
@@ -11,7 +10,6 @@ import sys
 import time
 import tracemalloc
 import zlib
-from pathlib import Path
 from typing import Any
 
 import cramjam
@@ -22,11 +20,11 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kwire
 from kwire import _codec, compression, errors, records
 from kwire.errors import ConfigError, CorruptError, LimitError, UnknownCodecError
 from tests.reference import compression as reference
 from tests.reference.records import BatchFields, batch_of_content, message
+from tests.subprocesses import with_this_kwire
 from tests.thorough import THOROUGH
 
 TEXT = b"".join(b"event=%d user=%d;" % (i, i % 17) for i in range(9000))
@@ -347,9 +345,8 @@ def test_bombs_do_not_cost_memory() -> None:
     """In a process whose address space ends 128 MiB above what it has after the bombs were built."""
     code = BOMBS.replace("MOST", "int(open('/proc/self/statm').read().split()[0]) * 4096 + (128 << 20)")
     code = code.replace("MIB", "1024" if THOROUGH else "320")
-    env = {**os.environ, "PYTHONPATH": str(Path(kwire.__file__).parent.parent)}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, env=with_this_kwire(), capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("LimitError") == 5, done.stdout
 

@@ -20,6 +20,7 @@ import pytest
 
 from kwire import Producer
 from tests.brokers.ports import free_ports
+from tests.subprocesses import with_this_kwire
 from tests.timing import PATIENT
 
 ROOT = Path(__file__).parents[2]
@@ -58,10 +59,7 @@ class Container:
         command = folder / "bin" / "kwire"
         command.write_text(f'#!/bin/sh\nexec {sys.executable} -m kwire "$@"\n')
         command.chmod(0o755)
-        self._environment = os.environ | {
-            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT / "src"),
-        }
+        self._environment = with_this_kwire(PATH=f"{folder / 'bin'}:{os.environ['PATH']}")
 
     def here(self, text: str) -> str:
         """The text with the ports and the folder that stand for the image's."""

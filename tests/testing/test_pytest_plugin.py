@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tomllib
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.snippets import snippet
+from tests.subprocesses import with_this_kwire
 
 pytest_plugins = ("pytester",)
 
@@ -32,8 +32,7 @@ def loading() -> list[str]:
 def test_the_plugin_costs_a_pytest_run_nothing() -> None:
     heavy = "kwire.protocol", "kwire._codec", "kwire.testing.broker"
     script = f"import sys, {PLUGIN}; sys.exit([name for name in {heavy} if name in sys.modules] != [])"
-    source = str(Path(__file__).parents[2] / "src")
-    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "PYTHONPATH": source})
+    subprocess.run([sys.executable, "-c", script], check=True, env=with_this_kwire())
 
 
 def test_the_fixtures_work_in_a_foreign_project(pytester: pytest.Pytester) -> None:
