@@ -1,6 +1,7 @@
 """No memory for one allocation, whichever it is: the call says so, keeps nothing, and the next one works.
 
-What is tried is in `codec_works.py` and `client_works.py`; each runs in a process of its own with `failing_malloc.c`.
+What is tried is in `codec_works.py`, `result_works.py` and `client_works.py`; each runs in a process of its own with
+`failing_malloc.c`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,11 @@ def run(library: Path, module: str, *arguments: str) -> list[str]:
 def test_each_allocation_of_the_codec_may_fail(failing_malloc: Path) -> None:
     names = run(failing_malloc, "codec_works")
     assert {"decode-2-none", "columns", "encode-arrow", "json-values", "sent-rows"} <= set(names)
+
+
+def test_each_allocation_may_fail_when_batches_end_are_placed_or_split(failing_malloc: Path) -> None:
+    names = run(failing_malloc, "result_works")
+    assert set(names) == {"complete", "fail", "place", "split", "without-headers"}
 
 
 def test_each_allocation_of_a_client_may_fail(failing_malloc: Path) -> None:

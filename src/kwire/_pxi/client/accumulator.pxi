@@ -112,6 +112,8 @@ cdef class Accumulator:
     cdef int partitioner
     cdef object partition_by              # a callable partitioner, or None
     cdef list refused                     # (BatchResult, error) of records that it has refused, to be completed
+    cdef BatchResult first_decided        # a chain, oldest first: decided, and to be announced
+    cdef BatchResult last_decided
     cdef bint suspected                   # the user was warned of a timestamp that looked like seconds
     cdef bint frozen                      # the clock is set by `set_clock`
     cdef double frozen_now
@@ -665,28 +667,59 @@ cdef class Accumulator:
         """Ends a batch with an error that flush does not report."""
         batch.queue._remove(batch)
         self._release(batch)
-        batch.batch_result.complete(-1, -1, error)
+        self._settle(batch.batch_result, -1, -1, error, False)
+        self.announce()
 
     @cython.nonecheck(True)
     cpdef complete(self, Batch batch, int64_t base_offset, int64_t append_time, object error):
         """Sets the result of a batch, wherever it is, and frees its memory."""
         batch.queue._remove(batch)
         self._release(batch)
-        batch.batch_result.complete(base_offset, append_time, error)
-        if error is not None:
-            self._note_failed(batch.batch_result)
+        self._settle(batch.batch_result, base_offset, append_time, error, error is not None)
+        self.announce()
+
+    cdef int _settle(self, BatchResult result, int64_t base_offset, int64_t append_time, object error,
+                     bint is_noted) except -1:
+        """Sets a result, which `announce` makes known: with `is_noted` to the next flush, too."""
+        if result.settle(base_offset, append_time, error):
+            result.is_unnoted = is_noted
+            self._chain(result)
+        return 0
+
+    cdef int _chain(self, BatchResult result) except -1:
+        if self.last_decided is None:
+            self.first_decided = result
+        else:
+            self.last_decided.next_decided = result
+        self.last_decided = result
+        return 0
+
+    cpdef announce(self):
+        """Hands on the callbacks of what has been decided, and notes what failed. If memory for that is missing, all of
+        it is done by the next call.
+        """
+        cdef BatchResult result
+        while self.first_decided is not None:
+            result = self.first_decided
+            if result.is_unnoted:
+                self._note_failed(result)
+            result.hand_on()
+            self.first_decided = result.next_decided
+            result.next_decided = None
+            if self.first_decided is None:
+                self.last_decided = None
 
     cdef int _note_failed(self, BatchResult result) except -1:
         """Counts its records, and keeps it for the next flush; of the oldest beyond MAX_FAILED_RESULTS only the count."""
-        cdef list dropped
         cdef TopicQueue topic = <TopicQueue>self.topics_by_name.get(result.topic)
+        self.failed.append(result)
+        result.is_unnoted = False
         if topic is not None:
             topic.records_failed += result.count
-        if len(self.failed) >= MAX_FAILED_RESULTS:
-            dropped = (<BatchResult>self.failed.popleft()).failures()
-            for _, count in dropped:
+        if len(self.failed) > MAX_FAILED_RESULTS:
+            for _, count in (<BatchResult>self.failed[0]).failures():
                 self.failures_dropped += count
-        self.failed.append(result)
+            self.failed.popleft()
         return 0
 
     cdef int _release(self, Batch batch) except -1:
@@ -712,8 +745,8 @@ cdef class Accumulator:
             pass
         while self.refused:
             result, error = self.refused.pop()
-            (<BatchResult>result).complete(-1, -1, error)
-            self._note_failed(result)
+            self._settle(result, -1, -1, error, True)
+        self.announce()
 
     def forget_partitions(self, TopicQueue topic not None):
         """Nothing is known of the topic from now on; False if it has records. Its sequences are kept."""
@@ -737,14 +770,14 @@ cdef class Accumulator:
         """
         if batch.core.count < 2:
             return False
-        scatter_batch(self, batch, max(<int64_t>batch.core.used // 2, 1))
+        part_batch(self, batch, max(<int64_t>batch.core.used // 2, 1))
         return True
 
     def without_headers(self, Batch batch not None, object error):
         """Takes the records with headers out of the batch and fails them; the others go on, first in line."""
-        scatter_batch(self, batch, MAX_BATCH_BYTES, error)
+        part_batch(self, batch, MAX_BATCH_BYTES, error)
 
     @cython.nonecheck(True)
     def without_timestamps(self, Batch batch not None, object error):
         """Takes the records whose timestamp the caller gave out of the batch and fails them; the others go on."""
-        scatter_batch(self, batch, MAX_BATCH_BYTES, error, True)
+        part_batch(self, batch, MAX_BATCH_BYTES, error, True)

@@ -2,7 +2,10 @@
 #
 #   BatchResult    pending -> done (base offset, or an error), once
 #                  pending -> redirected: its records went on in other batches (a split, a re-encoding, unassigned
-#                  records that were placed); `redirects` = [(first index, BatchResult, index there)], ascending
+#                  records that were placed); `redirects` says where, in the order of the records
+#
+# Either needs no memory. What does, to hand on callbacks and futures, follows in Accumulator.announce: if there is none,
+# again when the client has recovered from the step that it cut.
 #
 # A Delivery never points to the payload. It is not tracked by the cyclic collector: what it reaches leads to user
 # objects only through callbacks and futures, and a BatchResult drops those when it is done. Check and update are one
@@ -32,6 +35,16 @@ cdef class Watcher:
 
 @cython.final
 @cython.nonecheck(True)
+cdef class Redirect:
+    """Records of a batch, from `first` on, went on as those of `result`, from `there` on."""
+
+    cdef int32_t first
+    cdef int32_t there
+    cdef BatchResult result
+
+
+@cython.final
+@cython.nonecheck(True)
 cdef class BatchResult:
     """The result of a batch."""
 
@@ -43,11 +56,14 @@ cdef class BatchResult:
     cdef readonly object error
     cdef int32_t count            # of its records, once it is done
     cdef int32_t reported         # records whose result was asked for
-    cdef list redirects
+    cdef list redirects           # of Redirect
     cdef list callbacks           # [(Delivery, function)]
+    cdef Py_ssize_t handed_on     # so many of them, once it is decided
     cdef dict futures             # future -> Delivery: a task waits for each
     cdef object owner             # the Accumulator: its hooks, and after_step
     cdef readonly object batch    # the Batch, until done or redirected
+    cdef bint is_unnoted          # flush does not know of its error yet
+    cdef BatchResult next_decided  # after it in Accumulator.first_decided
     cdef int64_t noted_by         # the SentRows that has rows here, by its number, and ...
     cdef int32_t noted_as         # ... which of its results this is
 
@@ -57,54 +73,60 @@ cdef class BatchResult:
     cdef str place(self):
         return f"{self.topic}-{self.partition}" if self.partition >= 0 else self.topic
 
-    cdef int complete(self, int64_t base_offset, int64_t append_time, object error) except -1:
-        """Sets the result; only the first call counts. Callbacks are left to owner.after_step."""
-        cdef list callbacks
-        cdef dict futures
+    cdef bint settle(self, int64_t base_offset, int64_t append_time, object error):
+        """Sets the result; only the first call counts, and returns True. Has no need of memory."""
         if self.done or self.redirects is not None:
-            return 0
+            return False
         self.base_offset = base_offset
         self.append_time = append_time
         self.error = error
         if error is not None:
-            drop_frames(error)
+            try:
+                drop_frames(error)
+            except MemoryError:
+                pass
         if self.batch is not None:
             self.count = (<Batch>self.batch).core.count
         self.batch = None
         self.done = True
-        callbacks = self.callbacks
-        self.callbacks = None
-        if callbacks is not None:
-            for delivery, function in callbacks:
-                if type(function) is not Watcher:
-                    (<Delivery>delivery)._report(self)
-                self.owner.after_step.append(_partial(self.owner.run_callback, function, delivery))
-        futures = self.futures
-        self.futures = None
-        if futures is not None:
-            for future in futures:
-                self.owner.settle_future(future)
-        return 0
+        return True
 
     cdef int redirect(self, list redirects) except -1:
-        cdef list callbacks = self.callbacks
-        cdef dict futures = self.futures
-        self.callbacks = self.futures = None
+        """Its records went on elsewhere. Has no need of memory."""
         self.batch = None
         self.redirects = redirects
-        if callbacks is not None:
-            for delivery, function in callbacks:
-                (<Delivery>delivery).add_done_callback(function)
-        if futures is not None:
-            for future, delivery in futures.items():
+        return 0
+
+    cdef int hand_on(self) except -1:
+        """Hands callbacks on to the driver, which runs them, or to where their records went; and futures alike.
+
+        Goes on where it has found no memory before.
+        """
+        if self.callbacks is not None:
+            while self.handed_on < PyList_GET_SIZE(self.callbacks):
+                delivery, function = self.callbacks[self.handed_on]
+                (<Delivery>delivery)._hand_on(function)
+                self.handed_on += 1
+            self.callbacks = None
+        if self.futures is not None:
+            for future, delivery in self.futures.items():
                 (<Delivery>delivery)._add_future(future)
+            self.futures = None
+        return 0
+
+    cdef int add_callback(self, list fresh) except -1:
+        """`fresh` has one (Delivery, function)."""
+        if self.callbacks is None:
+            self.callbacks = fresh
+        else:
+            self.callbacks.extend(fresh)
         return 0
 
     @property
     def all_complete(self):
         """Whether the result of every one of its records is known."""
         if self.redirects is not None:
-            return all([(<BatchResult>entry[1]).all_complete for entry in self.redirects])
+            return all([(<Redirect>entry).result.all_complete for entry in self.redirects])
         return self.done
 
     def failures(self):
@@ -113,12 +135,12 @@ cdef class BatchResult:
         All count as looked at from then on.
         """
         if self.redirects is not None:
-            return [failure for entry in self.redirects for failure in (<BatchResult>entry[1]).failures()]
+            return [failure for entry in self.redirects for failure in (<Redirect>entry).result.failures()]
         if self.error is None or self.reported >= self.count:
             return []
-        unreported = self.count - self.reported
+        found = [(self.error, self.count - self.reported)]
         self.reported = self.count
-        return [(self.error, unreported)]
+        return found
 
 
 # A Delivery is nothing that the collector looks into. If the error of its result led to a frame that holds it, in which
@@ -153,13 +175,21 @@ cdef int drop_frames(object error) except -1:
 
 
 cdef int note_redirect(list redirects, int32_t index, BatchResult result, int32_t there) except -1:
-    """Record `index` went to `result` as record `there`; a run of records that went on together is one entry."""
-    cdef tuple last
-    if redirects:
-        last = redirects[len(redirects) - 1]
-        if last[1] is result and index - <int32_t>last[0] == there - <int32_t>last[2]:
+    """Record `index` went to `result` as record `there`; a run of records that went on together is one entry.
+
+    The last entry is for those that go nowhere: see `place_batch`.
+    """
+    cdef Py_ssize_t end = PyList_GET_SIZE(redirects) - 1
+    cdef Redirect entry
+    if end > 0:
+        entry = <Redirect>redirects[end - 1]
+        if entry.result is result and index - entry.first == there - entry.there:
             return 0
-    redirects.append((index, result, there))
+    entry = Redirect.__new__(Redirect)
+    entry.first = index
+    entry.there = there
+    entry.result = result
+    redirects.insert(end, entry)
     return 0
 
 
@@ -234,19 +264,19 @@ cdef class Delivery:
     cdef BatchResult _follow(self):
         """The BatchResult that decides now; redirects that were followed are not followed again."""
         cdef Py_ssize_t low, high, middle
-        cdef tuple entry
+        cdef Redirect entry
         while self.batch_result.redirects is not None:
             low = 0
             high = len(self.batch_result.redirects)
             while high - low > 1:
                 middle = (low + high) // 2
-                if <int32_t>(<tuple>self.batch_result.redirects[middle])[0] <= self.index:
+                if (<Redirect>self.batch_result.redirects[middle]).first <= self.index:
                     low = middle
                 else:
                     high = middle
-            entry = <tuple>self.batch_result.redirects[low]
-            self.index = self.index - <int32_t>entry[0] + <int32_t>entry[2]
-            self.batch_result = <BatchResult>entry[1]
+            entry = <Redirect>self.batch_result.redirects[low]
+            self.index += entry.there - entry.first
+            self.batch_result = entry.result
         return self.batch_result
 
     def done(self):
@@ -281,10 +311,19 @@ cdef class Delivery:
             if type(function) is not Watcher:
                 self._report(result)
             result.owner.run_callback(function, self)
-        elif result.callbacks is None:
-            result.callbacks = fresh
         else:
-            result.callbacks.extend(fresh)
+            result.add_callback(fresh)
+
+    cdef int _hand_on(self, function) except -1:
+        """As `add_done_callback`, but that it is run later if the result is known."""
+        cdef BatchResult result = self._follow()
+        if result.done:
+            result.owner.after_step.append(_partial(result.owner.run_callback, function, self))
+            if type(function) is not Watcher:
+                self._report(result)
+        else:
+            result.add_callback([(self, function)])
+        return 0
 
     def __await__(self):
         """As `result`, for a task: `await delivery`. To cancel the task does not cancel the record."""

@@ -147,7 +147,7 @@ cdef int place_unassigned(Accumulator owner, TopicQueue topic) except -1:
     if unassigned.open is not None:
         owner._close(unassigned)
     while unassigned.waiting:
-        scatter_batch(owner, unassigned.waiting.popleft(), 0)
+        place_batch(owner, unassigned.waiting.popleft())
     return 0
 
 
@@ -156,80 +156,149 @@ cdef list place_elsewhere(Accumulator owner, PartitionQueue queue):
 
     Returns the batches that it held.
     """
-    cdef list batches
+    cdef list batches, moved
+    cdef object kept
     cdef Batch batch
     if queue.open is not None and not queue.open.names_partition:
         owner._close(queue)
     batches = list(queue.waiting)
-    queue.waiting.clear()
-    for batch in batches:
-        if batch.names_partition:
-            queue.waiting.append(batch)
-        else:
-            scatter_batch(owner, batch, 0)
+    moved = [batch for batch in batches if not batch.names_partition]
+    kept = _deque([batch for batch in batches if batch.names_partition])
+    queue.waiting = kept
+    for batch in moved:
+        place_batch(owner, batch)
     return batches
 
 
-cdef int scatter_batch(Accumulator owner, Batch whole, int64_t max_bytes, object refusal=None,
-                       bint by_timestamp=False) except -1:
-    """Copies the records of `whole` into other batches and redirects its result there.
+cdef int place_batch(Accumulator owner, Batch whole) except -1:
+    """Copies records to where their keys and the sticky partition lead, and redirects their result there.
 
-    max_bytes 0: wherever their keys and the sticky partition lead (unassigned records); else into batches of at
-    most that many bytes at the head of the same queue, with consecutive sequences where `whole` had one. With
-    refusal, records with headers fail with it, or (by_timestamp) those whose timestamp the caller gave.
+    Some may be on their way when there is no memory for the next one: that and all after it fail.
     """
-    cdef BatchResult failed
+    cdef list redirects = None
+    cdef Redirect left = None
+    cdef BatchResult failed = whole.batch_result
+    cdef int32_t placed = 0
+    try:
+        left = nowhere(owner, whole)
+        redirects = [left]
+        place_records(owner, whole, redirects, &placed)
+        left.first = placed
+        left.result.done = True
+        whole.batch_result.redirect(redirects)
+    except Exception as error:
+        if placed > 0:
+            failed = left.result
+            failed.count = whole.core.count - placed
+            left.first = placed
+            whole.batch_result.redirect(redirects)
+        owner._settle(failed, -1, -1, error, True)
+    if whole.batch_result.redirects is not None:
+        owner._chain(whole.batch_result)
+    owner._release(whole)
+    return 0
+
+
+cdef Redirect nowhere(Accumulator owner, Batch whole):
+    """Where records of it go that are to fail, whatever the memory is then."""
+    cdef Redirect made = Redirect.__new__(Redirect)
+    made.result = result_within(owner, whole)
+    return made
+
+
+cdef BatchResult result_within(Accumulator owner, Batch whole):
+    """For records of it that have no batch any more."""
+    cdef BatchResult made = owner._new_result()
+    made.topic = whole.batch_result.topic
+    made.partition = whole.batch_result.partition
+    return made
+
+
+cdef int place_records(Accumulator owner, Batch whole, list redirects, int32_t *placed) except -1:
+    cdef record_walk_t walk
+    cdef record_datum_t record
+    cdef Batch target
+    cdef BatchResult refused
+    cdef int32_t requested
+    whole._walk(&walk)
+    try:
+        while walk_next(&walk, &record):
+            if whole.refused is not None and placed[0] in whole.refused:
+                refused = result_within(owner, whole)
+                refused.count = 1
+                owner.refused.append((refused, whole.refused[placed[0]]))
+                note_redirect(redirects, placed[0], refused, 0)
+            else:
+                requested = -1 if whole.requested is None else whole.requested.get(placed[0], -1)
+                target = scatter_one(owner, whole, &record, requested, redirects, placed[0])
+                if whole.is_stamped(placed[0]):
+                    target.note_stamp(target.core.count - 1)
+            placed[0] += 1
+        if walk.reader.error != FAULT_NONE:
+            raise_read_fault(&walk.reader, "records")
+    finally:
+        walk_end(&walk)
+    return 0
+
+
+cdef int part_batch(Accumulator owner, Batch whole, int64_t max_bytes, object refusal=None,
+                    bint by_timestamp=False) except -1:
+    """Copies records into batches of at most that many bytes at the head of the same queue, with consecutive sequences
+    where `whole` had one, and redirects their result there. With `refusal` records with headers fail with it, or
+    (by_timestamp) those whose timestamp the caller gave. Without memory for all of it nothing changes.
+    """
+    cdef list redirects
+    cdef list made = []
+    cdef Redirect refused
+    cdef Batch part
     cdef bint collecting
     whole._restore()
     collecting = PyGC_Disable()
     try:
-        failed = scatter_records(owner, whole, max_bytes, refusal, by_timestamp)
+        refused = nowhere(owner, whole)
+        redirects = [refused]
+        try:
+            part_records(owner, whole, max_bytes, None if refusal is None else refused.result, by_timestamp,
+                         redirects, made)
+            for part in made:
+                whole.queue._insert(part)
+            if made:
+                owner._mark_ready(whole.queue)
+        except BaseException:
+            for part in made:
+                whole.queue._remove(part)
+                owner._release(part)
+            raise
+        refused.first = whole.core.count
+        whole.queue.forget(whole)
+        whole.batch_result.redirect(redirects)
+        owner._chain(whole.batch_result)
+        owner._settle(refused.result, -1, -1, refusal if refused.result.count else None, refused.result.count > 0)
+        owner._release(whole)
     finally:
         if collecting:
             PyGC_Enable()
-    if failed is not None:
-        failed.complete(-1, -1, refusal)
-        owner._note_failed(failed)
+    owner.announce()
     return 0
 
 
-cdef BatchResult scatter_records(Accumulator owner, Batch whole, int64_t max_bytes, object refusal, bint by_timestamp):
-    """Returns the result of those that are to fail with `refusal`, None if there are none."""
+cdef int part_records(Accumulator owner, Batch whole, int64_t max_bytes, BatchResult refused, bint by_timestamp,
+                      list redirects, list made) except -1:
+    """`refused`, if any, is the result of records that are in no part."""
     cdef record_walk_t walk
     cdef record_datum_t record
-    cdef list redirects = [], made = []
     cdef Batch target = None
-    cdef BatchResult failed = None, refused
     cdef int32_t index = 0
-    cdef int32_t requested
     whole._walk(&walk)
-    whole.queue.forget(whole)
     try:
         while walk_next(&walk, &record):
-            if refusal is not None and (whole.is_stamped(index) if by_timestamp else record.header_count > 0):
-                if failed is None:
-                    failed = owner._new_result()
-                    failed.topic = whole.batch_result.topic
-                    failed.partition = whole.batch_result.partition
-                failed.count += 1
-                note_redirect(redirects, index, failed, 0)
-            elif whole.refused is not None and index in whole.refused:
-                refused = owner._new_result()
-                refused.topic = whole.batch_result.topic
-                refused.partition = whole.batch_result.partition
-                refused.count = 1
+            if refused is not None and (whole.is_stamped(index) if by_timestamp else record.header_count > 0):
+                refused.count += 1
                 note_redirect(redirects, index, refused, 0)
-                owner.refused.append((refused, whole.refused[index]))
-            elif max_bytes == 0:
-                requested = -1 if whole.requested is None else whole.requested.get(index, -1)
-                target = scatter_one(owner, whole, &record, requested, redirects, index)
-                if whole.is_stamped(index):
-                    target.note_stamp(target.core.count - 1)
             else:
                 if target is None or (
                         <int64_t>target.core.used + builder_record_size(&target.core, &record) > max_bytes):
-                    target = part_of_batch(owner, whole, index)
-                    made.append(target)
+                    target = part_of_batch(owner, whole, index, made)
                 add_record(owner, target, &record, redirects, index)
                 target.names_partition = whole.names_partition
                 if whole.is_stamped(index):
@@ -239,13 +308,7 @@ cdef BatchResult scatter_records(Accumulator owner, Batch whole, int64_t max_byt
             raise_read_fault(&walk.reader, "records")
     finally:
         walk_end(&walk)
-    for target in made:
-        whole.queue._insert(target)
-    if made:
-        owner._mark_ready(whole.queue)
-    whole.batch_result.redirect(redirects)
-    owner._release(whole)
-    return failed
+    return 0
 
 
 cdef Batch scatter_one(Accumulator owner, Batch whole, record_datum_t *record, int32_t requested, list redirects,
@@ -263,8 +326,12 @@ cdef Batch scatter_one(Accumulator owner, Batch whole, record_datum_t *record, i
         add_record(owner, batch, record, redirects, index)
     else:
         batch = owner._new_batch()
-        add_record(owner, batch, record, redirects, index)
-        owner._open(queue, batch)
+        try:
+            add_record(owner, batch, record, redirects, index)
+            owner._open(queue, batch)
+        except BaseException:
+            owner._release(batch)
+            raise
         batch.created_at = whole.created_at
         batch.due = True
         owner._mark_ready(queue)
@@ -287,8 +354,9 @@ cdef PartitionQueue queue_for(Accumulator owner, TopicQueue topic, record_datum_
     return queue
 
 
-cdef Batch part_of_batch(Accumulator owner, Batch whole, int32_t index):
+cdef Batch part_of_batch(Accumulator owner, Batch whole, int32_t index, list made):
     cdef Batch part = owner._new_batch()
+    made.append(part)
     owner._adopt(whole.queue, part, whole.created_at)
     part.closed = True
     part.order = whole.order

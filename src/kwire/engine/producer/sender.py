@@ -182,6 +182,7 @@ class Sender(SenderBase, Recoverable):
                     queue.reenqueue(batch)
                 if 0 <= queue.partition < topic.known and queue.head is not None:
                     self._route(queue, now)
+        self._accumulator.announce()
         self._core.call_at(now, self.pump)
 
     # -- partitions by leader ---------------------------------------------------------------------------------------
