@@ -145,6 +145,53 @@ def test_what_comes_is_followed_until_ctrl_c_or_sigterm(old: Broker, broker: Bro
     assert committed(broker) == committed(old)
 
 
+@contextmanager
+def paused(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """It sees what happens meanwhile all at once."""
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("records_since", [0, 2, 40])
+def test_a_topic_that_is_made_anew_while_it_is_followed_ends_the_copy_in_words(
+    old: Broker, broker: Broker, records_since: int
+) -> None:
+    fill(old, 10)
+    broker.create_topic("clicks", PARTITIONS)
+    with following(old, broker) as process:
+        wait_for(lambda: sum(map(len, committed(broker))) == 10)
+        before = committed(broker)
+        with paused(process), Admin(old.bootstrap_servers) as admin:
+            admin.delete_topics(["clicks"])
+            admin.create_topics({"clicks": PARTITIONS})
+            fill(old, records_since, first=100)
+        assert process.wait(30) == 1
+        assert process.stderr is not None
+        assert "is of another topic of that name than the one that was copied" in process.stderr.read().decode()
+    assert committed(broker) == before
+
+
+def test_records_that_are_deleted_before_a_copy_that_follows_has_them_are_told_of(old: Broker, broker: Broker) -> None:
+    fill(old, 10)
+    broker.create_topic("clicks", PARTITIONS)
+    with following(old, broker) as process:
+        wait_for(lambda: sum(map(len, committed(broker))) == 10)
+        with paused(process), Admin(old.bootstrap_servers) as admin:
+            for first in range(10, 410, 100):  # the first of them are on their way already
+                fill(old, 100, first=first)
+            admin.delete_records({("clicks", 0): 150})
+        last = committed(old)[0][-1]
+        wait_for(lambda: committed(broker)[0][-1] == last)
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(10) == 130
+        assert process.stderr is not None
+        assert " to 149 are gone from the source" in process.stderr.read().decode()
+    assert committed(broker)[0][-55:] == committed(old)[0]
+
+
 def test_records_of_others_are_not_mixed_with_the_copy_unless_it_is_asked_for(
     kwire: Kwire, old: Broker, broker: Broker
 ) -> None:

@@ -4,7 +4,8 @@ partition of the same number.
 How far it is stands in the cluster that is copied to, as the offsets of a group without members: that of a partition
 is where the source is read next, with the id of the source's topic. It is committed in the transaction of the records,
 so a run that was killed anywhere loses and doubles nothing for who reads committed: the next one aborts what was left
-open, and goes on.
+open, and goes on. Where the source loses records, or is made anew, while it is followed, the run does as the next one
+would.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire import OffsetAndMetadata, TopicPartition
+from kwire._inside import topic_id as topic_id_of
 from kwire.admin import Admin
 from kwire.cli.connecting import opened, producing, waiting
 from kwire.cli.partition_names import name_of
@@ -25,7 +27,7 @@ from kwire.cli.terminal import Progress, progress
 from kwire.cli.usage import UsageError
 from kwire.consumer import Consumer
 from kwire.errors import KafkaError, KafkaTimeoutError, UnknownTopicError
-from kwire.errors.broker import UnsupportedVersionError
+from kwire.errors.broker import OffsetOutOfRangeError, UnsupportedVersionError
 from kwire.producer import Producer
 
 if TYPE_CHECKING:
@@ -50,18 +52,25 @@ class Place(NamedTuple):
 def copy_between(options: argparse.Namespace, source: Place, to: Place) -> int:
     """Copies what is there now and not copied yet; with --follow what comes, too, until Ctrl-C."""
     with ExitStack() as stack:
-        consumer, cluster, topic_id = _reader(options, source, stack)
+        reading = _reading(options)
+        cluster, topic_id = _identity(reading, source)
+        consumer = _reader(reading, source, cluster, stack)
         partitions = consumer.partitions_for(source.topic)
         admin = stack.enter_context(opened(Admin, options, to.servers, shared=True, **waiting(options)))
         if source.topic == to.topic and admin.describe_cluster().cluster_id == cluster and source.servers == to.servers:
             raise UsageError(f"--from and --to are one topic, {to.topic!r} of {to.servers}")
         _make_room(admin, to.topic, len(partitions))
-        job = f"{_PREFIX}{cluster}/{source.topic}"
+        job = _job(cluster, source)
         config = {"batch.size": _BATCH_SIZE}
         settings = {**producing(options), "transactional_id": f"{job} {to.topic}"}
         producer = stack.enter_context(opened(Producer, options, to.servers, config, **settings))
         producer.init_transactions()  # before the progress is read: what an earlier run left open ends here
         ends = consumer.end_offsets(partitions)
+
+        def starts_by_now() -> dict[TopicPartition, int]:
+            noted = Noted(job, to.topic, _identity(reading, source)[1])
+            return _starts(admin, consumer, noted, consumer.end_offsets(partitions), options.start)
+
         starts = _starts(admin, consumer, Noted(job, to.topic, topic_id), ends, options.start)
         consumer.assign(partitions, at=starts, until=None if options.follow else ends)
         with producer.transaction():  # before there are records, which without it would be somebody else's
@@ -72,7 +81,8 @@ def copy_between(options: argparse.Namespace, source: Place, to: Place) -> int:
             producer.send_offsets_to_transaction(places, consumer.group_metadata())
         left = sum(ends[tp] - offset for tp, offset in starts.items())
         with progress(f"{source.topic} to {to.topic}", None if options.follow else left) as told:
-            return _Copy(consumer, Copied(source.topic, topic_id), producer, to.topic, told).run(follow=options.follow)
+            copied = Copied(source.topic, topic_id)
+            return _Copy(consumer, copied, producer, to.topic, starts_by_now, told).run(follow=options.follow)
 
 
 class Noted(NamedTuple):
@@ -94,11 +104,20 @@ class Copied(NamedTuple):
 class _Copy:
     """One run, and what it has done."""
 
-    def __init__(self, consumer: Consumer, source: Copied, producer: Producer, topic: str, told: Progress) -> None:
+    def __init__(
+        self,
+        consumer: Consumer,
+        source: Copied,
+        producer: Producer,
+        topic: str,
+        starts_by_now: Callable[[], Mapping[TopicPartition, int]],
+        told: Progress,
+    ) -> None:
         self._consumer = consumer
         self._source = source
         self._producer = producer
         self._topic = topic
+        self._starts_by_now = starts_by_now
         self._told = told
         self._records = 0
         self._begun = time.monotonic()
@@ -115,12 +134,28 @@ class _Copy:
 
     def _run(self, patience: float | None) -> None:
         while patience is None or not self._consumer.done():
-            if found := self._consumer.poll(patience):
-                self._in_one_transaction(found)
-            elif patience is not None and not self._consumer.done():
+            try:
+                found = self._consumer.poll(patience)
+                if found:
+                    self._in_one_transaction(found)
+            except OffsetOutOfRangeError:
+                self._go_on_where_a_new_run_would()
+                continue
+            if not found and patience is not None and not self._consumer.done():
                 raise KafkaTimeoutError(
                     f"no record of {self._source.name!r} came within {patience:g} s, before its end"
                 )
+
+    def _go_on_where_a_new_run_would(self) -> None:
+        """KafkaError where another topic has the source's name by now."""
+        for tp, offset in self._starts_by_now().items():
+            self._consumer.seek(tp, offset)
+
+    def _check_source(self) -> None:
+        """Raises KafkaError if the records that are at hand may be another topic's."""
+        known = topic_id_of(self._consumer, self._source.name)
+        if self._source.id and known and str(known) != self._source.id:
+            self._starts_by_now()
 
     def _in_one_transaction(self, found: ConsumerRecords) -> None:
         """Copies these, and what comes within a moment."""
@@ -129,6 +164,7 @@ class _Copy:
         records = 0
         with self._producer.transaction():
             while found:
+                self._check_source()
                 for tp, some in found.by_partition().items():
                     self._producer.send_many(self._topic, some, partition=tp.partition)
                     offset = OffsetAndMetadata(self._consumer.position(tp), self._source.id)
@@ -146,22 +182,34 @@ class _Copy:
         print(f"{self._records:,} records to {self._topic}, {rate:,.0f}/s{more}", file=sys.stderr)
 
 
-def _reader(options: argparse.Namespace, source: Place, stack: ExitStack) -> tuple[Consumer, str, str]:
-    """A consumer of the source, and the ids of its cluster and topic; the cluster's addresses and "", where brokers
-    have none."""
-    reading = options
-    if options.from_config is not None:
-        reading = argparse.Namespace(**{**vars(options), "config": options.from_config, "profile": "", "settings": []})
-    with opened(Admin, reading, source.servers, shared=True, **waiting(options)) as admin:
+def _reading(options: argparse.Namespace) -> argparse.Namespace:
+    """The options for clients of the source."""
+    if options.from_config is None:
+        return options
+    return argparse.Namespace(**{**vars(options), "config": options.from_config, "profile": "", "settings": []})
+
+
+def _identity(reading: argparse.Namespace, source: Place) -> tuple[str, str]:
+    """The ids of its cluster and topic, as they are now; the cluster's addresses and "", where brokers have none."""
+    with opened(Admin, reading, source.servers, shared=True, **waiting(reading)) as admin:
         cluster = admin.describe_cluster().cluster_id or source.servers
-        topic_id = admin.describe_topics([source.topic])[source.topic].topic_id
+        found = admin.describe_topics([source.topic])[source.topic].topic_id
+    return cluster, str(found or "")
+
+
+def _job(cluster: str, source: Place) -> str:
+    return f"{_PREFIX}{cluster}/{source.topic}"
+
+
+def _reader(reading: argparse.Namespace, source: Place, cluster: str, stack: ExitStack) -> Consumer:
+    """A consumer of the source."""
     settings = {
-        "group_id": f"{_PREFIX}{cluster}/{source.topic}",
+        "group_id": _job(cluster, source),
         "enable_auto_commit": False,
         "auto_offset_reset": "none",
         "allow_auto_create_topics": False,
         "isolation_level": "read_committed",
-        **waiting(options),
+        **waiting(reading),
     }
     consumer = stack.enter_context(opened(Consumer, reading, source.servers, shared=True, **settings))
     try:
@@ -169,7 +217,7 @@ def _reader(options: argparse.Namespace, source: Place, stack: ExitStack) -> tup
     except UnsupportedVersionError:  # brokers before 0.11, which have no transactions
         settings["isolation_level"] = "read_uncommitted"
         consumer = stack.enter_context(opened(Consumer, reading, source.servers, shared=True, **settings))
-    return consumer, cluster, str(topic_id or "")
+    return consumer
 
 
 def _make_room(admin: Admin, topic: str, partitions: int) -> None:
