@@ -151,17 +151,18 @@ def _add_answers(found: Metrics, counts: _Answers, tags: tuple[tuple[str, str], 
 
 def add_producer(found: Metrics, core: Core, accumulator: Accumulator, throttling: Throttling) -> None:
     """What a producer has."""
-    topics = list(accumulator.topics.values())
-    batches = sum(topic.batches_written for topic in topics)
-    size = sum(topic.bytes_written for topic in topics)
-    records = sum(topic.records_written for topic in topics)
-    queued_ms = sum(topic.queued_s for topic in topics) * 1000
-    longest_queued_s = max((topic.longest_queued_s for topic in topics if topic.batches_written), default=nan)
+    topics, former = list(accumulator.topics.values()), accumulator.former
+    every = [*topics, former]
+    batches = sum(topic.batches_written for topic in every)
+    size = sum(topic.bytes_written for topic in every)
+    records = sum(topic.records_written for topic in every)
+    queued_ms = sum(topic.queued_s for topic in every) * 1000
+    longest_queued_s = max((topic.longest_queued_s for topic in every if topic.batches_written), default=nan)
     found["batch-send-total"] = batches
     found.add_average("batch-size-avg", size, batches)
-    found["batch-size-max"] = max((topic.largest_written for topic in topics if topic.batches_written), default=nan)
+    found["batch-size-max"] = max((topic.largest_written for topic in every if topic.batches_written), default=nan)
     found.add_average("records-per-request-avg", records, _answers(core, PRODUCE).requests)
-    found.add_average("compression-rate-avg", size, sum(topic.bytes_gathered for topic in topics))
+    found.add_average("compression-rate-avg", size, sum(topic.bytes_gathered for topic in every))
     found["record-queue-time-total"] = queued_ms
     found.add_average("record-queue-time-avg", queued_ms, batches)
     found["record-queue-time-max"] = longest_queued_s * 1000
@@ -169,10 +170,12 @@ def add_producer(found: Metrics, core: Core, accumulator: Accumulator, throttlin
     found["buffer-available-bytes"] = accumulator.buffer_memory - accumulator.used
     found["bufferpool-wait-time-ns-total"] = accumulator.waited_s * 1e9
     _add_throttling(found, "produce", throttling, _answers(core, PRODUCE))
-    found.add_by_topic("record-send-total", {topic.name: topic.records_written for topic in topics})
-    found.add_by_topic("byte-total", {topic.name: topic.bytes_written for topic in topics})
-    found.add_by_topic("record-retry-total", {topic.name: topic.records_retried for topic in topics})
-    found.add_by_topic("record-error-total", {topic.name: topic.records_failed for topic in topics})
+    sent, size_of = former.records_written, former.bytes_written
+    found.add_by_topic("record-send-total", {topic.name: topic.records_written for topic in topics}, sent)
+    found.add_by_topic("byte-total", {topic.name: topic.bytes_written for topic in topics}, size_of)
+    retried, failed = former.records_retried, former.records_failed
+    found.add_by_topic("record-retry-total", {topic.name: topic.records_retried for topic in topics}, retried)
+    found.add_by_topic("record-error-total", {topic.name: topic.records_failed for topic in topics}, failed)
 
 
 def add_consumer(found: Metrics, core: Core, fetcher: Fetcher, membership: Membership | None) -> None:

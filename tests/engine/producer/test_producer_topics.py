@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from kwire import errors
+from kwire._codec import PartitionQueue, TopicQueue
+from kwire.fronts.metrics import Metrics, add_producer
 from tests.engine import produce_world
 from tests.engine.produce_world import Leader, ProducerWorld
 
@@ -100,19 +104,91 @@ def test_a_topic_that_was_deleted_is_no_longer_asked_for_without_records() -> No
     assert world.accumulator.topics["u"].known == 0
 
 
-def test_an_idle_topic_is_no_longer_asked_for_and_its_sequences_go_on() -> None:
-    world = ProducerWorld(topics={"t": [0], "u": [0]}, metadata_max_idle_ms=5000, metadata_max_age_ms=1000)
-    world.complete(world.send(b"0"), world.send(b"0", "u"))
-    for _ in range(10):
+def rest(world: ProducerWorld, seconds: float) -> None:
+    """One record a second to "t", none elsewhere."""
+    for _ in range(round(seconds)):
         world.complete(world.send(b"0"))
         world.run(world.now + 1)
-    assert world.accumulator.topics["u"].known == 0
+
+
+def test_an_idle_topic_is_no_longer_asked_for_and_begins_anew_under_a_higher_epoch() -> None:
+    world = ProducerWorld(topics={"t": [0], "u": [0]}, metadata_max_idle_ms=5000, metadata_max_age_ms=1000)
+    world.complete(world.send(b"0"), world.send(b"0", "u"))
+    rest(world, 12)
+    assert list(world.accumulator.topics) == ["t"]
     assert world.accumulator.topics["t"].known == 1
     asked = [message for key, _, message in world.leader.requests if key == 3][-1]
     assert [row.name for row in asked.topics] == ["t"]
+    world.complete(world.send(b"1", "u"), world.send(b"2", "u"))
+    assert world.leader.values("u") == [b"0", b"1", b"2"]
+    seen = [
+        (header.producer_epoch, header.base_sequence)
+        for name, _, header in world.leader.appended_batches
+        if name == "u"
+    ]
+    assert seen == [(0, 0), (1, 0)]
+    epochs = {header.producer_epoch for name, _, header in world.leader.appended_batches if name == "t"}
+    assert epochs == {0}, "the other partitions keep their epoch"
+
+
+def test_nothing_is_kept_of_topics_that_are_idle_but_their_counts() -> None:
+    names = [f"n{number}" for number in range(50)]
+    world = ProducerWorld(topics={name: [0] * 3 for name in ["t", *names]}, metadata_max_idle_ms=5000, linger_ms=0)
+    produce_world.TOPIC_IDS.update({name: UUID(int=100 + number) for number, name in enumerate(names)})
+    world.complete(*[world.send(b"0", name, partition=2) for name in names])
+    rest(world, 12)
+    gc.collect()
+    kept = [each for each in gc.get_objects() if isinstance(each, TopicQueue | PartitionQueue)]
+    ours = {each.name for each in kept if isinstance(each, PartitionQueue)} & set(names)
+    assert (list(world.accumulator.topics), ours) == (["t"], set())
+    counts = Metrics(world.core, world.now)
+    add_producer(counts, world.core, world.accumulator, world.sender.throttling)
+    assert counts["record-send-total"] == len(names) + 12
+    assert [tags for name, *tags in counts if name == "record-send-total" and tags] == [[("topic", "t")]]
+    assert world.sender.identity.epoch == 1, "one higher epoch does for all"
+
+
+def test_a_topic_is_kept_while_it_has_records_and_while_its_name_is_in_use() -> None:
+    world = ProducerWorld(topics={"t": [0], "u": [0]}, metadata_max_idle_ms=5000, linger_ms=0)
+    world.complete(world.send(b"0", "u"))
+    world.leader.script = [6] * 1000
+    late = world.send(b"1", "u")
+    world.run(world.now + 20)
+    assert "u" in world.accumulator.topics
+    world.leader.script = []
+    world.complete(late)
+    headers = [header for name, _, header in world.leader.appended_batches if name == "u"]
+    assert [(header.producer_epoch, header.base_sequence) for header in headers] == [(0, 0), (0, 1)]
+
+
+def test_a_record_that_is_being_handed_over_while_its_topic_is_dropped_goes_to_the_topic() -> None:
+    world = ProducerWorld(topics={"t": [0], "u": [0]}, metadata_max_idle_ms=5000, linger_ms=0)
+    world.complete(world.send(b"0", "u"))
+    seen: list[list[str]] = []
+
+    class Headers(list[tuple[str, bytes]]):
+        def __iter__(self) -> Iterator[tuple[str, bytes]]:
+            rest(world, 12)
+            seen.append(list(world.accumulator.topics))
+            return super().__iter__()
+
+    delivery = world.producer.send("u", b"1", headers=Headers([("h", b"")]))
+    assert seen[0] == ["t"], "it is dropped meanwhile"
+    world.complete(delivery, world.send(b"2", "u"))
+    assert world.leader.values("u") == [b"0", b"1", b"2"]
+
+
+@pytest.mark.parametrize("epochs_left", [0, 1])
+def test_without_a_higher_epoch_another_id_is_asked_for(epochs_left: int) -> None:
+    world = ProducerWorld(topics={"t": [0], "u": [0]}, metadata_max_idle_ms=5000, linger_ms=0)
+    world.complete(world.send(b"warm"))
+    world.sender.identity.epoch = 2**15 - 1 - epochs_left
+    world.complete(world.send(b"0", "u"))
+    rest(world, 12)
     world.complete(world.send(b"1", "u"))
+    ids = {header.producer_id for name, _, header in world.leader.appended_batches if name == "u"}
+    assert len(ids) == 2 - epochs_left
     assert world.leader.values("u") == [b"0", b"1"]
-    assert [header.base_sequence for name, _, header in world.leader.appended_batches if name == "u"] == [0, 1]
 
 
 def test_a_record_of_an_unknown_topic_has_its_own_time() -> None:

@@ -101,6 +101,7 @@ cdef class Accumulator:
     cdef readonly object failed
     cdef public int64_t failures_dropped
     cdef dict topics_by_name
+    cdef readonly TopicQueue former       # the counts of topics that were dropped, together
     cdef object last_name                 # the str that named the topic of the last send, and ...
     cdef TopicQueue last_topic            # ... that topic
     cdef dict unfinished                  # Batch -> None, in the order of opening: its result is not known
@@ -133,6 +134,7 @@ cdef class Accumulator:
         self.partition_by = partitioner if self.partitioner == BY_CALLABLE else None
         self.refused = []
         self.topics_by_name = {}
+        self.former = TopicQueue.__new__(TopicQueue)
         self.last_name = self.topics_by_name  # no send has that for a topic
         self.ready = _deque()
         self.lingering = _deque()
@@ -253,6 +255,8 @@ cdef class Accumulator:
         if bound > self.max_request_size or bound > self.buffer_memory:
             self._check_record_size(bound)
         while True:
+            if topic.is_dropped:
+                topic = self._find_topic(topic.name)
             if self.used + bound > self.buffer_memory:
                 if waits_since < 0:
                     waits_since = self._now()
@@ -749,7 +753,7 @@ cdef class Accumulator:
         self.announce()
 
     def forget_partitions(self, TopicQueue topic not None):
-        """Nothing is known of the topic from now on; False if it has records. Its sequences are kept."""
+        """Nothing is known of the topic from now on; False if it has records. Its sequences are kept: see `drop`."""
         cdef PartitionQueue queue
         cdef list partitions = [], available = []
         if topic.pending_batches:
@@ -761,6 +765,25 @@ cdef class Accumulator:
         topic.available = available
         topic.sticky = None
         topic.topic_id = None
+        return True
+
+    def drop(self, TopicQueue topic not None):
+        """Forgets a topic of which `forget_partitions` was asked, but for its counts: the next record makes it anew, and
+        its sequences. False if it has records, or is to be looked at.
+        """
+        cdef list queues = topic.queues
+        cdef PartitionQueue queue
+        if topic.pending_batches or topic.partitions or topic in self.unknown_topics:
+            return False
+        for queue in queues:
+            if queue.in_ready:
+                return False
+        if topic is self.last_topic:
+            self.last_name = self.topics_by_name
+            self.last_topic = None
+        self.topics_by_name.pop(topic.name)
+        topic.is_dropped = True
+        self.former.add_counts(topic)
         return True
 
     def split(self, Batch batch not None):

@@ -139,6 +139,7 @@ cdef class TopicQueue:
     cdef tuple numbers                    # what a callable partitioner is given
     cdef tuple available_numbers
     cdef public object topic_id           # of the topic that `partitions` are of; None: not known
+    cdef bint is_dropped                  # the accumulator has forgotten it: records go to another one of the name
     cdef readonly int64_t pending_batches  # batches whose result is not known
     cdef readonly double used_at          # when the newest of its batches was opened
     cdef readonly int64_t batches_written  # into requests, again after an error, too
@@ -161,6 +162,18 @@ cdef class TopicQueue:
         self.largest_written = max(self.largest_written, size)
         self.queued_s += queued
         self.longest_queued_s = max(self.longest_queued_s, queued)
+
+    cdef void add_counts(self, TopicQueue other):
+        """Counts what that one has written, too."""
+        self.batches_written += other.batches_written
+        self.records_written += other.records_written
+        self.bytes_written += other.bytes_written
+        self.bytes_gathered += other.bytes_gathered
+        self.largest_written = max(self.largest_written, other.largest_written)
+        self.queued_s += other.queued_s
+        self.longest_queued_s = max(self.longest_queued_s, other.longest_queued_s)
+        self.records_retried += other.records_retried
+        self.records_failed += other.records_failed
 
     @property
     def known(self):

@@ -17,12 +17,13 @@ States, and what may follow each, printed from MOVES:
 
 A partition whose sequence cannot be continued, which sequences.pxi decides, begins again at 0 under a higher epoch. The
 producer raises it by itself (KIP-360), or asks for a new id when there is no higher one. Brokers keep the state of each
-partition by itself, so the other partitions keep their epoch.
+partition by itself, so the other partitions keep their epoch. So does a partition whose numbers were forgotten, because
+its topic was idle for long: all that begin after that do so under a higher epoch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kwire import protocol
 from kwire._codec import ASKING, KNOWN, OFF, REFUSED, WANTED, IdempotenceBase, PartitionQueue
@@ -142,13 +143,29 @@ class Idempotence(IdempotenceBase, Lifecycle, Recoverable):
         if self.state != KNOWN:
             own.renew(queue, -1, -1)
             return True
-        if (own.producer_id, own.producer_epoch) == (self.producer_id, self.epoch):
-            if self.epoch >= _MAX_EPOCH:
-                self.move(WANTED)
-                self.ask(now)
-                return False
-            self.epoch += 1
+        if self._numbers(queue) and not self._raise_epoch():
+            self.ask(now)
+            return False
         own.renew(queue, self.producer_id, self.epoch)
+        return True
+
+    def end_sequences(self, queues: Iterable[PartitionQueue]) -> bool:
+        """What begins in these partitions from now on does so under another epoch, so that nothing need be known of
+        them; whether that can be."""
+        if self.state == KNOWN and any(map(self._numbers, queues)):
+            self._raise_epoch()
+        return True
+
+    def _numbers(self, queue: PartitionQueue) -> bool:
+        """Whether the partition's batches are numbered under the present epoch."""
+        return (queue.sequences.producer_id, queue.sequences.producer_epoch) == (self.producer_id, self.epoch)
+
+    def _raise_epoch(self) -> bool:
+        """False where there is no higher one: another id is wanted."""
+        if self.epoch >= _MAX_EPOCH:
+            self.move(WANTED)
+            return False
+        self.epoch += 1
         return True
 
     @override

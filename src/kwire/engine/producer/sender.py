@@ -27,6 +27,7 @@ from kwire._codec import (
     SenderBase,
     Sink,
     Timer,
+    TopicQueue,
     no_uuid,
 )
 from kwire._typing import TYPE_CHECKING, override
@@ -100,6 +101,7 @@ class Sender(SenderBase, Recoverable):
             self._fail,
             max_wait=settings.max_block_ms / 1000,
             max_idle=settings.metadata_max_idle_ms / 1000,
+            end_sequences=self._end_sequences,
         )
         self._waiting_topics = self._unknown_topics.topics
         self.transactions: TransactionManager | None = None
@@ -184,6 +186,13 @@ class Sender(SenderBase, Recoverable):
                     self._route(queue, now)
         self._accumulator.announce()
         self._core.call_at(now, self.pump)
+
+    def _end_sequences(self, topic: TopicQueue) -> bool:
+        """Has what may be sent to the topic later numbered anew; whether that can be."""
+        if not topic.pending_batches and self.identity.end_sequences(topic.queues):
+            self._without_sequences.difference_update(topic.queues)
+            return True
+        return False
 
     # -- partitions by leader ---------------------------------------------------------------------------------------
 

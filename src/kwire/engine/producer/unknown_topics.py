@@ -4,7 +4,8 @@ Layer 3, no I/O. Such records wait `max_block_ms` at most; then they fail with a
 asked: an UnknownTopicError only where one answered that the topic is not there. Where none answered it is a
 ConnectError, or a KafkaTimeoutError once one is connected, and says what is under way. A topic is asked for from its
 first record until it has been without records for `metadata_max_idle_ms`, or, if it is missing, until its last record
-failed (KIP-526); the next record begins anew.
+failed (KIP-526); the next record begins anew. After that time without records nothing is kept of it, unless its
+sequences have to go on.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class UnknownTopics(Recoverable):
         *,
         max_wait: float,
         max_idle: float,
+        end_sequences: Callable[[TopicQueue], bool],
     ) -> None:
         self._core = core
         self._cluster = core.cluster
@@ -42,7 +44,9 @@ class UnknownTopics(Recoverable):
         self._fail = fail
         self._max_wait = max_wait
         self._max_idle = max_idle
+        self._end_sequences = end_sequences
         self._tracked: dict[str, TopicQueue] = {}
+        self._resting: dict[str, TopicQueue] = {}  # not asked for, and not dropped yet
         self._idle_timer: Timer | None = None
         self.topics: dict[str, TopicQueue] = {}
 
@@ -94,24 +98,30 @@ class UnknownTopics(Recoverable):
 
     def _track(self, topic: TopicQueue, now: float) -> None:
         self._tracked[topic.name] = topic
+        self._resting.pop(topic.name, None)
         self._cluster.track([topic.name], now)
         self._watch_idle(now)
 
     def _release(self, topic: TopicQueue) -> None:
         """Asks no more for a topic that has no records."""
         if self._accumulator.forget_partitions(topic):
+            self._resting[topic.name] = topic
             self._tracked.pop(topic.name, None)
             self._cluster.untrack([topic.name])
 
     def _watch_idle(self, now: float) -> None:
-        if self._tracked and (self._idle_timer is None or not self._idle_timer.active):
-            first = min(topic.used_at for topic in self._tracked.values())
+        topics = [*self._tracked.values(), *self._resting.values()]
+        if topics and (self._idle_timer is None or not self._idle_timer.active):
+            first = min(topic.used_at for topic in topics)
             self._idle_timer = self._core.call_at(max(first, now) + self._max_idle, self._release_idle)
 
     def _release_idle(self, now: float) -> None:
         for topic in list(self._tracked.values()):
             if topic.used_at + self._max_idle <= now:
                 self._release(topic)
+        for topic in list(self._resting.values()):
+            if topic.used_at + self._max_idle <= now and self._end_sequences(topic) and self._accumulator.drop(topic):
+                del self._resting[topic.name]
         self._watch_idle(now)
 
     # -- records without a partition --------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ States, and what may follow each, printed from MOVES:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kwire._codec import ASKING, KNOWN, REFUSED, IdempotenceBase, PartitionQueue
 from kwire._typing import override
 from kwire.engine.common.lifecycle import Lifecycle, Moves, State
@@ -62,6 +64,13 @@ class TransactionalIdentity(IdempotenceBase, Lifecycle, Recoverable):
     def renew(self, queue: PartitionQueue, now: float) -> bool:
         """Another epoch for one partition is not to be had."""
         return False
+
+    def end_sequences(self, queues: Iterable[PartitionQueue]) -> bool:
+        """Whether the coordinator has given another epoch since these partitions were numbered."""
+        return all(
+            (queue.sequences.producer_id, queue.sequences.producer_epoch) != (self.producer_id, self.epoch)
+            for queue in queues
+        )
 
     @override
     def ask(self, now: float) -> None:
