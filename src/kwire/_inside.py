@@ -1,4 +1,4 @@
-"""What the shell and `kwire.spark` look at inside a client: what it knows already, and what no method returns.
+"""What the shell, tables and `kwire.spark` ask of a client: what it knows already, and what no method returns.
 
 Layer 5, beside the bases of the clients: no protocol logic, no sockets. Not for users.
 """
@@ -11,9 +11,11 @@ from kwire.engine.admin.inquiry import Inquiry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
     from uuid import UUID
 
     from kwire._client import Client
+    from kwire.consumer import Consumer
     from kwire.engine.admin.group_calls import Progress
     from kwire.engine.common.addresses import TopicPartition
 
@@ -36,3 +38,11 @@ def progress(client: AnyClient, group: str) -> dict[TopicPartition, Progress]:
     """How far the group has come in each partition: what it has committed, and the end."""
     inquiry = Inquiry(client._door, client._core, client._patience(None))
     return client._door.run(group_calls.progress(inquiry, group, stable=True))
+
+
+def offsets_at(
+    consumer: Consumer, times: Mapping[TopicPartition, datetime], ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """The first offset of each time or later; where no record is that late the partition's end, as given."""
+    found = consumer.offsets_for_times(times)
+    return {tp: ends[tp] if row is None else row.offset for tp, row in found.items()}

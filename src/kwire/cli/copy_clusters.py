@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire import OffsetAndMetadata, TopicPartition
+from kwire._inside import offsets_at
 from kwire._inside import topic_id as topic_id_of
 from kwire.admin import Admin
 from kwire.cli.connecting import opened, producing, waiting
@@ -281,8 +282,7 @@ def _first_starts(
     where = start_of(start)
     if isinstance(where, str):
         return {tp: (firsts if where == "earliest" else ends)[tp] for tp in partitions}
-    found = consumer.offsets_for_times(dict.fromkeys(partitions, where))
-    return {tp: ends[tp] if place is None else place.offset for tp, place in found.items()}
+    return offsets_at(consumer, dict.fromkeys(partitions, where), ends)
 
 
 def start_of(text: str) -> str | datetime:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from kwire._codec import SentRows
 from kwire.cli.produce_input import HEADER, Columns, InputError, Shape
 from kwire.cli.value_forms import BYTES, Form, given
+from kwire.columns.sent_rows import int32s
 from kwire.errors import CodecError, LimitError
 
 if TYPE_CHECKING:
@@ -79,8 +80,9 @@ class Rows:
             rows = SentRows(producer._accumulator)
             sent.parts.append((start, rows))
             columns = self.columns.slice(start)
+            numbers = (None if each is None else int32s(each, start) for each in (self.topic_of, partitions))
             try:
-                rows.send(topics, columns, _int32s(self.topic_of, start), _int32s(partitions, start))
+                rows.send(topics, columns, *numbers)
                 return
             except LimitError as error:
                 start += len(rows) + 1
@@ -303,12 +305,3 @@ def _headers(batch: pa.RecordBatch, shape: Shape, first: int) -> pa.Array | None
 
 def _pairs(row: Sequence[dict[str, Any]] | None) -> list[tuple[str, Any]]:
     return [(each["key"], each["value"]) for each in row or ()]
-
-
-def _int32s(column: pa.Array | None, start: int) -> memoryview | None:
-    """The numbers from row `start` on, as bytes."""
-    if column is None:
-        return None
-    first = (column.offset + start) * 4
-    buffer: pa.Buffer = column.buffers()[1]
-    return memoryview(buffer)[first : first + (len(column) - start) * 4]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
+from kwire._inside import offsets_at
 from kwire.cli.places import ENDS, moment
 from kwire.cli.usage import UsageError
 
@@ -67,8 +68,8 @@ def ends(consumer: Consumer, partitions: Partitions, bound: Bound | None, *, fol
     if isinstance(bound, int):
         return {tp: min(bound, end) for tp, end in last.items()}
     if isinstance(bound, datetime):
-        found = consumer.offsets_for_times(dict.fromkeys(partitions, bound))
-        return {tp: end if (row := found[tp]) is None else min(row.offset, end) for tp, end in last.items()}
+        found = offsets_at(consumer, dict.fromkeys(partitions, bound), last)
+        return {tp: min(found[tp], end) for tp, end in last.items()}
     return last
 
 

@@ -1,8 +1,8 @@
-"""Rows that went to a producer as columns: which of them failed. Layer 2: no client, no Arrow library."""
+"""Rows that go to a producer as columns: where to, and which of them failed. Layer 2: no client, no Arrow library."""
 
 from __future__ import annotations
 
-from kwire._typing import TYPE_CHECKING, NamedTuple
+from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +18,11 @@ class RowFailure(NamedTuple):
     partition: int
     reason: Exception
     rows: int
+
+
+def int32s(column: Any, first: int = 0) -> memoryview:
+    """The numbers of an int32 array of pyarrow's, from row `first` on, as `SentRows` takes them; it has no nulls."""
+    return memoryview(column.buffers()[1])[4 * (column.offset + first) : 4 * (column.offset + len(column))]
 
 
 def first_failure(sent: Iterable[tuple[int, SentRows]]) -> RowFailure | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
+from kwire._inside import offsets_at
 from kwire.consumer import Consumer
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError, KafkaError
@@ -68,7 +69,4 @@ def _offsets(
             found[tp] = firsts[tp] if place == "earliest" else lasts[tp]
         else:
             times[tp] = place if isinstance(place, datetime) else now - place
-    if times:
-        at = consumer.offsets_for_times(times)
-        found |= {tp: lasts[tp] if row is None else row.offset for tp, row in at.items()}
-    return found
+    return {**found, **offsets_at(consumer, times, lasts)} if times else found

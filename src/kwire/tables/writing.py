@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire._codec import SentRows
-from kwire.columns.sent_rows import first_failure
+from kwire.columns.sent_rows import first_failure, int32s
 from kwire.errors import ConfigError, DeliveryError, KafkaError
 from kwire.producer import Producer
 from kwire.tables.serializing import Columns, RowSerialization, Serialized
@@ -214,13 +214,8 @@ class _Writing:
         not."""
         rows = SentRows(self._producer._accumulator)
         self._sent.append((self.rows, rows))
-        numbers = (
-            None
-            if partitions is None
-            else memoryview(partitions.buffers()[1])[4 * partitions.offset : 4 * (partitions.offset + len(partitions))]
-        )
         try:
-            rows.send([self._topic], columns, None, numbers)
+            rows.send([self._topic], columns, None, None if partitions is None else int32s(partitions))
         except KafkaError as error:
             self._refuse(self.rows + len(rows), error)
         self.rows += columns.num_rows

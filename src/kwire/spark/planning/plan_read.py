@@ -6,7 +6,6 @@ partitions there are. All ends are bound here, so the tasks are pure functions o
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 
 from kwire.engine.common.addresses import TopicPartition
@@ -19,12 +18,9 @@ from kwire.spark.ranges.tasks import (
     OffsetRange,
     Task,
     plan,
-    plan_text,
     slots,
 )
 from kwire.spark.workers.logs import tell_from
-
-_log = logging.getLogger("kwire.spark")
 
 
 def plan_tasks(options: BatchOptions) -> list[Task]:
@@ -47,9 +43,7 @@ def plan_tasks(options: BatchOptions) -> list[Task]:
         for tp, (start, end) in bound.items()
     ]
     at_once = options.slots or slots()
-    tasks = plan(ranges, limits=options.limits, slots=at_once, rows_of_a_task=ROWS_OF_A_BATCH_TASK, cut=True)
-    _log.info("%s", plan_text(ranges, tasks))
-    return tasks
+    return plan(ranges, limits=options.limits, slots=at_once, rows_of_a_task=ROWS_OF_A_BATCH_TASK, cut=True)
 
 
 def _offsets_of_times(

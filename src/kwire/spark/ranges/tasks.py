@@ -101,7 +101,7 @@ def slots() -> int:
 def plan(
     ranges: Sequence[OffsetRange], *, limits: TaskLimits, slots: int, rows_of_a_task: int, cut: bool = False
 ) -> list[Task]:
-    """The tasks that read these ranges, of which `slots` run at once; none where every range is empty.
+    """The tasks that read these ranges, of which `slots` run at once; none where every range is empty. Logs them.
 
     `rows_of_a_task` rows are worth a task, as long as there are slots and ranges for it.
 
@@ -121,10 +121,11 @@ def plan(
             sum(each.size for each in pieces),
             _because_of(limits),
         )
+    _log.info("%s", _plan_text(ranges, tasks))
     return tasks
 
 
-def plan_text(ranges: Sequence[OffsetRange], tasks: Sequence[Task]) -> str:
+def _plan_text(ranges: Sequence[OffsetRange], tasks: Sequence[Task]) -> str:
     """What is read, for the log: `70 offsets in 3 tasks: orders-0 from 23 to 93`."""
     places = [f"{each.partition} from {each.start} to {each.end}" for each in ranges if each.size]
     count = f"{len(tasks)} {'task' if len(tasks) == 1 else 'tasks'}"

@@ -27,7 +27,6 @@ from kwire.spark.ranges.tasks import (
     OffsetRange,
     Task,
     plan,
-    plan_text,
     slots,
 )
 from kwire.spark.streams.group import GroupCommits
@@ -167,9 +166,7 @@ class StreamSource:
             for tp, (first, last) in ranges.items()
         ]
         at_once = self._options.slots or slots()
-        tasks = plan(whole, limits=self._options.limits, slots=at_once, rows_of_a_task=ROWS_OF_A_STREAM_TASK)
-        _log.info("%s", plan_text(whole, tasks))
-        return tasks
+        return plan(whole, limits=self._options.limits, slots=at_once, rows_of_a_task=ROWS_OF_A_STREAM_TASK)
 
     def _report_loss(self, text: str) -> None:
         if self._options.fail_on_data_loss:

@@ -18,7 +18,7 @@ from typing import Final
 import pyarrow as pa
 
 from kwire._codec import SentRows
-from kwire.columns.sent_rows import first_failure
+from kwire.columns.sent_rows import first_failure, int32s
 from kwire.errors import BrokerError, CodecError, DeliveryError, KafkaError
 from kwire.errors.listing import first_of
 from kwire.errors.wording import spelled
@@ -151,7 +151,7 @@ class _Writing:
         if pc.all(pc.equal(column, column[0])).as_py():
             return [column[0].as_py()], None
         encoded = column.dictionary_encode()
-        return encoded.dictionary.to_pylist(), _int32s(encoded.indices)
+        return encoded.dictionary.to_pylist(), int32s(encoded.indices)
 
     def _partitions(self, batch: pa.RecordBatch) -> memoryview | None:
         """The partition of each row, -1 where it is null; None where all are."""
@@ -168,7 +168,7 @@ class _Writing:
                 f"Invalid partition: {column[row]}; partitions count from 0, and null leaves the choice to the producer"
             )
             raise self._refused(row, "", text)
-        return _int32s(pc.fill_null(column, -1))
+        return int32s(pc.fill_null(column, -1))
 
     # -- what became of them ----------------------------------------------------------------------------------------
 
@@ -212,8 +212,3 @@ def _first(matches: pa.BooleanArray) -> int:
 
     row: int = pc.index(matches, pa.scalar(True)).as_py()
     return row
-
-
-def _int32s(array: pa.Int32Array) -> memoryview:
-    """The numbers themselves; the array has no nulls."""
-    return memoryview(array.buffers()[1])[4 * array.offset : 4 * (array.offset + len(array))]
