@@ -279,3 +279,48 @@ def test_a_garbage_collection_in_the_middle_of_send_may_send_too() -> None:
     assert len(log) == len(sent) + 1
     numbers = [int(value) for value in log if value.isdigit()]
     assert numbers == list(range(300))
+
+
+def test_a_send_means_the_same_however_its_arguments_are_given() -> None:
+    path = Path(batch_size=10_000, partitioner="murmur2")
+    path.send(TOPIC, b"")
+    path.know()
+    path.send(TOPIC, b"opens the batch", partition=1)
+    key, partition = "".join(["k", "ey"]), "".join(["part", "ition"])  # equal to the names, and not the same objects
+    path.send(TOPIC, b"a", key=b"k", partition=1)
+    path.send(TOPIC, b"b", **{partition: 1, key: b"k"})
+    path.send("".join(["", TOPIC]), bytearray(b"c"), partition=1, key=None, headers=[], timestamp=None)
+    path.send(topic=TOPIC, value=None, partition=1, key=b"")
+    found = [(r.value, r.key) for batch in path.drain() if batch.partition == 1 for r in read(batch)][-5:]
+    assert found == [(b"opens the batch", None), (b"a", b"k"), (b"b", b"k"), (b"c", None), (None, b"")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords"),
+    [
+        ((TOPIC,), {}),
+        ((TOPIC, b"v", b"k"), {}),
+        ((TOPIC, b"v"), {"keys": b"k"}),
+        ((TOPIC, b"v"), {"value": b"k"}),
+        ((TOPIC, "text"), {}),
+        ((TOPIC, b"v"), {"key": "text"}),
+        ((TOPIC, b"v"), {"callback": print}),
+        ((7, b"v"), {}),
+    ],
+)
+def test_a_send_of_wrong_arguments_is_refused_and_leaves_nothing(arguments: Any, keywords: Any) -> None:
+    path = Path(batch_size=10_000)
+    path.send(TOPIC, b"opens the batch")
+    used = path.accumulator.used
+    with pytest.raises(TypeError):
+        path.send(*arguments, **keywords)
+    assert path.accumulator.used == used
+
+
+@pytest.mark.parametrize("partition", [-1, 1.0, True, 2**31, 2**70])
+def test_a_partition_that_is_none_is_refused(partition: Any) -> None:
+    path = Path(batch_size=10_000)
+    path.send(TOPIC, b"opens the batch")
+    path.know()
+    with pytest.raises(errors.ConfigError):
+        path.send(TOPIC, b"v", partition=partition)

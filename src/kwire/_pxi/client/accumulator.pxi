@@ -229,6 +229,31 @@ cdef class Accumulator:
             self._say_attention()
         return delivery
 
+    cdef object send_bytes(self, PyObject *topic, PyObject *value, PyObject *key, PyObject *partition):
+        """As `send`, where one append does: a record of bytes for an open batch of the last send's topic. Else None.
+
+        key, partition: NULL if they were not given. Nothing that is looked at needs a reference of its own.
+        """
+        cdef record_datum_t record
+        cdef Delivery delivery
+        cdef int64_t number = -1
+        if (topic != <PyObject *>self.last_name or self.barred is not None
+                or not lend_bytes(value, &record.value) or not lend_bytes(key, &record.key)):
+            return None
+        if partition != NULL and partition != <PyObject *>None and (
+                not kw_is_short_int(partition, &number) or number < 0):
+            return None
+        record.headers = NULL
+        record.header_count = 0
+        delivery = Delivery.__new__(Delivery)
+        if not self._append(self.last_topic, &record, record_size_bound(&record), <int32_t>number, False, 0, delivery):
+            return None
+        if record.timestamp != self.looked_at:
+            self._look_after_linger(record.timestamp)
+        if self.attention:
+            self._say_attention()
+        return delivery
+
     cdef TopicQueue _find_topic(self, object name):
         """The topic, which is made if need be. The next send to that very str need not look it up."""
         cdef TopicQueue queue = <TopicQueue>self.topics_by_name.get(name)
@@ -252,6 +277,10 @@ cdef class Accumulator:
         cdef int64_t size, before
         cdef double waits_since = -1.0
         cdef int fault
+        if self._append(topic, record, bound, requested, stamped, earlier, delivery):
+            if stamped or record.timestamp != self.looked_at:
+                self._look_after_linger(record.timestamp)
+            return 0
         if bound > self.max_request_size or bound > self.buffer_memory:
             self._check_record_size(bound)
         while True:
@@ -315,8 +344,72 @@ cdef class Accumulator:
             topic.sticky_bytes += size
         if <int64_t>batch.core.used >= self.batch_size:
             self._close_full(queue)
-        elif (stamped or record.timestamp != self.looked_at) and not self.linger_reported and self.lingering:
-            self.looked_at = record.timestamp
+        elif stamped or record.timestamp != self.looked_at:
+            self._look_after_linger(record.timestamp)
+        return 0
+
+    @cython.nonecheck(False)
+    cdef inline bint _append(self, TopicQueue topic, record_datum_t *record, int64_t bound, int32_t requested,
+                             bint stamped, int64_t earlier, Delivery delivery) noexcept:
+        """`_commit` where the record goes to an open batch that it surely fits into; else False, and nothing is changed.
+
+        One stretch, of borrowed references.
+        """
+        cdef PyObject *queue = self._known_queue(topic, record, requested)
+        cdef PyObject *batch
+        cdef builder_t *core
+        cdef int64_t size
+        if queue == NULL or bound > self.max_request_size or self.used + bound > self.buffer_memory:
+            return False
+        batch = <PyObject *>(<PartitionQueue>queue).open
+        if batch == <PyObject *>None:
+            return False
+        core = &(<Batch>batch).core
+        size = <int64_t>core.used
+        if size + bound >= self.batch_size or size + bound > <int64_t>core.block.capacity:
+            return False
+        if not stamped:
+            record.timestamp = self._stamp(earlier)
+        elif (<Batch>batch).stamped_first == core.count:
+            (<Batch>batch).stamped_first += 1
+        else:
+            return False
+        builder_put(core, record)
+        size = <int64_t>core.used - size
+        if record.header_count > 0:
+            (<Batch>batch).has_headers = True
+        if requested >= 0:
+            (<Batch>batch).names_partition = True
+        (<Batch>batch).accounted += size
+        self.used += size
+        self.records_sent += 1
+        topic.turn += 1
+        if queue == <PyObject *>topic.sticky:
+            topic.sticky_bytes += size
+        delivery.batch_result = (<Batch>batch).batch_result
+        delivery.index = core.count - 1
+        delivery.timestamp = record.timestamp
+        return True
+
+    @cython.nonecheck(False)
+    cdef inline PyObject *_known_queue(self, TopicQueue topic, const record_datum_t *record,
+                                       int32_t requested) noexcept:
+        """`_choose` by default, as a borrowed reference; NULL where that does not tell."""
+        cdef Py_ssize_t known = PyList_GET_SIZE(topic.partitions)
+        if known == 0 or requested >= known:
+            return NULL
+        if requested < 0:
+            if self.partitioner != BY_DEFAULT:
+                return NULL
+            if record.key.size < 0:
+                return <PyObject *>topic.sticky
+            requested = (murmur2_of(record.key.data, <size_t>record.key.size) & 0x7FFFFFFF) % <uint32_t>known
+        return PyList_GET_ITEM(topic.partitions, requested)
+
+    cdef int _look_after_linger(self, int64_t timestamp) except -1:
+        """Looks at the oldest batch, if there is one whose linger has not been reported."""
+        if not self.linger_reported and self.lingering:
+            self.looked_at = timestamp
             self._look_at_oldest(<Batch>self.lingering[0])
         return 0
 

@@ -3,6 +3,10 @@
 # The last keywords of send() are those of other clients, which it refuses with what to do instead; its signature, for
 # people and tools, is written by hand without them. A `**keywords` would make a dict in every call.
 
+cdef extern from "quick_calls.h":
+    void kw_stand_before_send(object cls, object (*quick)(object, PyObject *, PyObject *, PyObject *, PyObject *),
+                              PyObject *key, PyObject *partition) noexcept
+
 
 cdef class ProducerBase:
     """The base of every producer; the constructor sets `_accumulator`."""
@@ -119,6 +123,18 @@ cdef class ProducerBase:
             deliveries.append(self._send_otherwise(topic, fields[0], fields[1], partition, fields[2], fields[3],
                                                    nowait))
         return 0
+
+
+cdef object send_quickly(object producer, PyObject *topic, PyObject *value, PyObject *key, PyObject *partition):
+    """`ProducerBase.send` of bytes to an open batch; None where it takes more."""
+    if (<ProducerBase>producer)._sent_to is None:
+        return None
+    return (<ProducerBase>producer)._sent_to.send_bytes(topic, value, key, partition)
+
+
+cdef str _key_name = _sys.intern("key")
+cdef str _partition_name = _sys.intern("partition")
+kw_stand_before_send(ProducerBase, send_quickly, <PyObject *>_key_name, <PyObject *>_partition_name)
 
 
 cdef class LoopProducerBase(ProducerBase):

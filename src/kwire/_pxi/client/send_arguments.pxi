@@ -11,6 +11,19 @@ cdef inline bytes key_of(const record_datum_t *record):
     return PyBytes_FromStringAndSize(<const char *>record.key.data, <Py_ssize_t>record.key.size)
 
 
+cdef inline bint lend_bytes(PyObject *value, datum_t *out) noexcept:
+    """Points `out` at the bytes of a bytes object, or at a null for None and NULL; False for what else there may be."""
+    if value == NULL or value == <PyObject *>None:
+        out.data = NULL
+        out.size = -1
+        return True
+    if not PyBytes_Check(<object>value):
+        return False
+    out.data = <const uint8_t *>PyBytes_AS_STRING(<object>value)
+    out.size = PyBytes_GET_SIZE(<object>value)
+    return True
+
+
 cdef int32_t partition_number(object partition) except -2:
     cdef int64_t number = -1
     if PyLong_CheckExact(partition) or (PyIndex_Check(partition) and not isinstance(partition, bool)):
