@@ -116,6 +116,44 @@ def test_a_slow_broker_slows_the_sender_down_and_nothing_fails() -> None:
         assert [delivery.result(0).offset for delivery in deliveries] == list(range(1, 401))
 
 
+ROOMY = {"buffer_memory": 32 << 20, "batch_size": 100_000, "max_request_size": 110_000, "request_timeout_ms": 30_000}
+
+
+def most_queued(producer: Producer, megabytes: int, *, nowait: bool = False) -> int:
+    """Sends so much at once: the most bytes that waited then."""
+    value, most = b" " * 10_000, 0
+    for _ in range(megabytes * 100):
+        producer.send("t", value, nowait=nowait)
+        most = max(most, producer._accumulator.used)
+    producer.flush(60)
+    return most
+
+
+def test_send_queues_no_more_than_keeps_a_quick_broker_busy() -> None:
+    with Broker(topics={"t": 1}) as broker, producer_of(broker, **ROOMY) as producer:
+        send_first(producer)
+        broker.faults.delay("Produce", 0.002, times=None)
+        for _ in range(10):  # answers are slow where the machine is busy
+            most = most_queued(producer, 16)
+            if most < 9 << 20:
+                break
+        assert most < 9 << 20
+        assert most_queued(producer, 16, nowait=True) > 12 << 20
+
+
+def test_send_fills_the_buffer_where_answers_stop() -> None:
+    with Broker(topics={"t": 1}) as broker, producer_of(broker, **ROOMY) as producer:
+        send_first(producer)
+        stop(broker)
+        begun = time.monotonic()
+        for _ in range(2000):
+            producer.send("t", b" " * 10_000)
+        assert time.monotonic() - begun < PATIENT
+        assert producer._accumulator.used >= 2000 * 10_000
+        with pytest.raises(ExceptionGroup):
+            producer.close(0)
+
+
 @pytest.mark.parametrize("break_it", [stop, Broker.stop], ids=["stopped", "vanished"])
 def test_deliveries_end_in_time_though_nobody_waits_for_them(break_it: Callable[[Broker], None]) -> None:
     with Broker(topics={"t": 1}) as broker, producer_of(broker, delivery_timeout_ms=700) as producer:

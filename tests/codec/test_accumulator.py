@@ -181,6 +181,42 @@ def test_room_that_others_take_first_does_not_begin_the_wait_anew() -> None:
     assert 600 < size < 700
 
 
+def test_send_lets_the_queue_drain_before_it_opens_a_batch_beyond_plenty_unless_it_may_not_wait() -> None:
+    path = Path(batch_size=1 << 20)
+    path.send(TOPIC, b"x")
+    path.know()
+    drains: list[int] = []
+    path.accumulator.let_drain = lambda: drains.append(path.accumulator.queued)
+    values = [b"x" * 1000] * 6000
+    path.send_many(TOPIC, values, nowait=True)
+    assert (4 << 20) <= path.accumulator.queued <= path.accumulator.used
+    assert drains == []
+    path.send_many(TOPIC, values[:3000])
+    assert drains
+    assert min(drains) >= 4 << 20
+    for batch in path.drain():
+        path.accumulator.complete(batch, 0, -1, None)
+    assert path.accumulator.queued == path.accumulator.used == 0
+    drains.clear()
+    path.send_many(TOPIC, values[:3000])
+    assert drains == []
+
+
+def test_send_does_not_pause_where_batches_are_not_filled() -> None:
+    path = Path(batch_size=1 << 20)
+    path.send(TOPIC, b"x")
+    path.know(200)
+    drains: list[int] = []
+    path.accumulator.let_drain = lambda: drains.append(path.accumulator.queued)
+    for _ in range(2):
+        for partition in range(200):
+            path.send(TOPIC, b"x" * 30_000, partition=partition)
+        path.drain()
+    assert path.accumulator.queued > 4 << 20
+    path.send(TOPIC, b"x", partition=0)
+    assert drains == []
+
+
 def test_memory_is_counted_and_given_back() -> None:
     gc.collect()
     before = pool_statistics()["live_blocks"]

@@ -30,6 +30,10 @@ from collections import deque as _deque
 
 MAX_FAILED_RESULTS = 10000
 
+cdef enum:
+    PLENTY = 4194304                      # bytes for one broker that, closed, keep it busy
+
+
 cdef extern from "Python.h":
     bint PyGC_Disable()
     bint PyGC_Enable()
@@ -61,6 +65,8 @@ cdef class Accumulator:
 
     Set by the client before the first send:
         wait_for_room(size, since)           blocks until there may be room; `since`: when the record began to wait
+        let_drain()                          may block a moment before a batch is opened where they are filled, while
+                                             PLENTY waits; may be None
         wait_for_partitions(topic)           blocks until no record of it waits for its partitions; may be None
         wait_for(delivery, timeout)          drives until the delivery's result is known
         run_callback(function, delivery)     calls a user's callback
@@ -71,6 +77,7 @@ cdef class Accumulator:
 
     Changed by send() and by the sender, see THREADS above:
         used, records_sent                   bytes of records not delivered yet; records taken so far
+        queued                               bytes of batches that are closed and not delivered yet
         closed                               None, or why send() raises for ever; `bar` makes it raise for a while
         ready, lingering, unknown_topics     deques: partitions to be sent, batches by age, topics that need metadata
         failed, failures_dropped             the last MAX_FAILED_RESULTS failed results; how many records older ones had
@@ -81,6 +88,7 @@ cdef class Accumulator:
     cdef readonly double linger, max_unassigned_age
     cdef readonly object after_step
     cdef public object wait_for_room
+    cdef public object let_drain
     cdef public object wait_for_partitions
     cdef public object wait_for
     cdef public object run_callback
@@ -89,6 +97,7 @@ cdef class Accumulator:
     cdef public object on_attention
     cdef public bint is_transactional
     cdef readonly int64_t used
+    cdef readonly int64_t queued
     cdef readonly double waited_s         # seconds that send() has waited for room, together
     cdef public int64_t records_sent
     cdef object why_closed
@@ -303,6 +312,11 @@ cdef class Accumulator:
             batch = queue.open
             if batch is None:
                 if fresh is None:
+                    # A batch that was not filled is larger for waiting open while brokers are busy.
+                    if (self.queued >= PLENTY and not nowait and 2 * <int64_t>queue.expected > self.batch_size
+                            and self.let_drain is not None):
+                        self.let_drain()
+                        earlier = 0
                     fresh = self._new_batch()
                     continue
                 if self.barred is not None:  # while Python ran since the first look; an open batch is still waited for
@@ -630,6 +644,8 @@ cdef class Accumulator:
         """Closes the open batch: it takes no more records."""
         cdef Batch batch = queue.open
         batch.closed = True
+        batch.queued = <int64_t>batch.core.used
+        self.queued += batch.queued
         queue.open = None
         queue.expected = batch.core.used
         if queue is queue.topic.sticky and queue.topic.sticky_bytes >= self.batch_size:
@@ -822,6 +838,8 @@ cdef class Accumulator:
     cdef int _release(self, Batch batch) except -1:
         self.used -= batch.accounted
         batch.accounted = 0
+        self.queued -= batch.queued
+        batch.queued = 0
         if self.unfinished.pop(batch, self) is not self:
             batch.queue.topic.pending_batches -= 1
         batch.sealed = None

@@ -80,6 +80,7 @@ cdef class Batch:
     cdef int64_t order                    # its place in the order of opening; parts of a split share one
     cdef int64_t first_index              # of its first record in the batch that was split
     cdef int64_t accounted                # bytes that it takes of buffer_memory
+    cdef int64_t queued                   # the bytes that it had when it was closed
     cdef readonly int64_t producer_id
     cdef readonly int16_t producer_epoch
     cdef readonly int32_t base_sequence   # -1: none yet

@@ -4,6 +4,8 @@
 
 from cpython.float cimport PyFloat_CheckExact
 
+cdef double QUICK_S = 0.05
+
 
 @cython.final
 @cython.nonecheck(True)
@@ -17,6 +19,8 @@ cdef class ProducerHooks:
     cdef object flush
     cdef object seconds                   # what a user gave as a timeout, as a float; raises ConfigError
     cdef double max_block
+    cdef int64_t answered                 # requests, as `let_drain` saw last, and ...
+    cdef int64_t depth                    # ... how many times as much may be queued since, as none of them came
 
     def __init__(self, ReactorBase reactor not None, SenderBase sender not None, Accumulator accumulator not None,
                  seconds not None, double max_block):
@@ -27,9 +31,11 @@ cdef class ProducerHooks:
         self.flush = sender.flush
         self.seconds = seconds
         self.max_block = max_block
+        self.depth = 1
         accumulator.on_attention = self.on_attention
         accumulator.wait_for = self.wait_for
         accumulator.wait_for_room = self.wait_for_room
+        accumulator.let_drain = self.let_drain
         accumulator.wait_for_partitions = self.wait_for_partitions
 
     def on_attention(self):
@@ -55,6 +61,27 @@ cdef class ProducerHooks:
         self.reactor._call(self.flush, True)
         if not self.reactor.wait(has_room, max(since + self.max_block - kw_fine_seconds(), 0.0)) and not has_room():
             raise self.reactor._call(self._no_room, True)
+
+    def let_drain(self):
+        """Drives a moment where brokers answer quickly and are as busy as may be.
+
+        What is queued beyond that is delivered no sooner, takes memory, and is no longer in the processor's caches when
+        it is sent. Where answers are slow, or do not come, `buffer_memory` is there to be filled.
+        """
+        cdef SenderBase sender = self.sender
+        if self.answered != sender.answered:
+            self.answered = sender.answered
+            self.depth = 1
+        if sender.answer_s > QUICK_S or not sender.is_crowded(self.depth):
+            return
+        try:
+            if not self.reactor.wait(self._has_drained, QUICK_S):
+                self.depth *= 2
+        except _errors.ConcurrentUseError:  # a callback sends
+            pass
+
+    def _has_drained(self):
+        return not self.sender.is_crowded(self.depth)
 
     def _has_room(self, int64_t size):
         """Whether a record of that size fits, or nothing is taken any more."""

@@ -32,6 +32,8 @@ cdef class SenderBase:
     cdef public bint has_sent             # some batch was taken into a request since this was cleared
     cdef public double first_sent_at      # of the first answered request since `first_answered_at` was cleared
     cdef public double first_answered_at  # 0: there was none
+    cdef readonly int64_t answered        # requests so far
+    cdef double answer_s                  # how long the last of them took
     cdef public bint needs_turn           # `_take_turn` is to be called at the end of a pump
 
     def __init__(self, core, accumulator, settings, int codec, request):
@@ -113,6 +115,17 @@ cdef class SenderBase:
         if sink.retry_at > now:
             self._wake_at(f"retry {sink.node}", sink.retry_at)
         return 0
+
+    cdef bint is_crowded(self, int64_t depth):
+        """Whether some broker has as many requests as it may, and `depth` times PLENTY is queued for each busy one."""
+        cdef Sink sink
+        cdef bint full = False
+        cdef int64_t enough = 0
+        for sink in self._sinks.values():
+            if sink.in_flight > 0:
+                enough += depth * PLENTY
+                full = full or sink.full
+        return full and self._accumulator.queued >= enough
 
     cdef PendingProduce _new_call(self, Sink sink, double now):
         cdef PendingProduce call = PendingProduce.__new__(PendingProduce)
@@ -210,6 +223,8 @@ cdef class SenderBase:
         cdef Batch batch
         cdef dict left
         call.sink.count(-1)
+        self.answered += 1
+        self.answer_s = now - call.sent_at
         if self.first_answered_at == 0:
             self.first_sent_at, self.first_answered_at = call.sent_at, now
         if response is None:
