@@ -29,7 +29,7 @@ docs/plots, the README's table), and only after a whole run: all rows and conten
 more.
 
 examples:
-  python -m benchmarks.compare                      everything, five rounds: about twelve minutes
+  python -m benchmarks.compare                      everything, five rounds: about fifteen minutes
   python -m benchmarks.compare --quick              one round of fewer records: about a minute
   python -m benchmarks.compare produce consume-1k   one group and one row
   python -m benchmarks.compare produce --broker kafka     against Apache Kafka (needs Java and Maven)

@@ -1,7 +1,8 @@
 """The brokers that clients are measured against, each a process of its own on loopback.
 
 `mock` is librdkafka's mock cluster: it costs little and answers at once. `embedded` is kwire's own broker, which can be
-a broker of any release. `kafka` is Apache Kafka, started by the tests' launcher (needs Java and Maven).
+a broker of any release. `kafka` is Apache Kafka and `kafka-3` three nodes of it, started by the tests' launcher (needs
+Java and Maven).
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from typing import NamedTuple
 
 from benchmarks.compare.processes import LineProcess
 
-KINDS = ("mock", "embedded", "kafka")
-_NEWEST = "4.4.0"
+KINDS = ("mock", "embedded", "kafka", "kafka-3")
+KAFKA_NODES = {"kafka": 1, "kafka-3": 3}
+NEWEST = "4.4.0"
+_REPLICAS = 1
 _RETENTION_BYTES = 5 * 1024 * 1024
-_START_LIMIT_S = {"mock": 20.0, "embedded": 20.0, "kafka": 120.0}
+_START_LIMIT_S = {"mock": 20.0, "embedded": 20.0, "kafka": 120.0, "kafka-3": 120.0}
 
 
 class Running(NamedTuple):
@@ -30,31 +33,32 @@ class Running(NamedTuple):
 @contextmanager
 def running(kind: str, topics: Mapping[str, int], release: str = "") -> Iterator[Running]:
     """A broker that has these topics (name -> partitions)."""
-    process = LineProcess(f"the broker {kind!r}", _command(kind, topics, release or _NEWEST))
+    process = LineProcess(f"the broker {kind!r}", _command(kind, topics, release or NEWEST))
     try:
         broker = Running(*process.read_line(_START_LIMIT_S[kind]).split())
-        if kind == "kafka":
+        if kind in KAFKA_NODES:
             _create_topics(broker.bootstrap, topics)
         yield broker
     finally:
-        process.stop(terminate=kind != "kafka")
+        process.stop(terminate=kind not in KAFKA_NODES)
 
 
 def _command(kind: str, topics: Mapping[str, int], release: str) -> list[str]:
     named = [f"{name}:{partitions}" for name, partitions in topics.items()]
     if kind == "mock":
         return ["-m", "benchmarks.compare.mock_cluster", *named]
-    if kind == "kafka":
-        return ["-m", "benchmarks.compare.kafka", release]
+    if kind in KAFKA_NODES:
+        return ["-m", "benchmarks.compare.kafka", release, str(KAFKA_NODES[kind])]
     options = ["--release", release, "--retention-bytes", str(_RETENTION_BYTES)]
     return ["-m", "kwire", "broker", *options, *(option for text in named for option in ("--topic", text))]
 
 
 def _create_topics(bootstrap: str, topics: Mapping[str, int]) -> None:
     from kwire import Admin
+    from kwire.admin import NewTopic
 
     with Admin(bootstrap) as admin:
-        admin.create_topics(dict(topics))
+        admin.create_topics({name: NewTopic(partitions, _REPLICAS) for name, partitions in topics.items()})
 
 
 class RunningRelay:

@@ -21,7 +21,7 @@ _CASE_S, _QUICK_CASE_S = 0.04, 0.01
 _MIN_RECORDS = 50
 _MANY_TOPICS = 100
 _WARM_UPS = 2
-READING = ("consume", "read_table", "aio_consume", "loop_stops", "group_consume")
+READING = ("consume", "read_table", "aio_consume", "loop_stops", "group_consume", "group_read")
 """Tasks that read a topic."""
 
 
@@ -108,7 +108,7 @@ def _measure_clients(rows: list[Row], plan: Plan, contenders: Contenders, kind: 
             contenders.run(_preparation(replace(task, bootstrap=broker.bootstrap)))
         for same_run in _same_runs(rows):
             row = same_run[0]
-            if kind == "kafka":
+            if kind in brokers.KAFKA_NODES:
                 _warm_up(contenders, [_at(broker, tasks[row.run, name]) for name in plan.order(row, 0)], plan)
             for number in plan.rounds_of(row):
                 for contender in plan.order(row, number):
@@ -136,15 +136,19 @@ def _at(broker: brokers.Running, task: Task) -> Task:
 def _client_task(row: Row, contender: str, plan: Plan) -> Task:
     """Rows that produce to as many partitions share a topic; one that is read holds what one contender reads."""
     task = Task(row.task, contender, count=plan.records(row, contender), release=row.release, **row.options)
-    topic = f"in-{task.size}-{task.count}" if row.task in READING else f"out-{task.partitions}"
-    return replace(task, topic=topic)
+    return replace(task, topic=_read_topic(task) if row.task in READING else f"out-{task.partitions}")
+
+
+def _read_topic(task: Task) -> str:
+    how = "" if task.compression == "none" else f"-{task.compression}-{task.writer}"
+    return f"in-{task.size}-{task.count}{how}"
 
 
 def _preparation(task: Task) -> Task:
     """Fills a topic that is read. To one that is written, sends a few records to each partition: Apache Kafka creates
     its files at the first one, which takes tens of seconds for hundreds of partitions."""
     if task.name in READING:
-        return replace(task, name="load", contender=KWIRE, tls=False)
+        return replace(task, name="load", contender=task.writer, tls=False)
     return Task("produce", KWIRE, task.bootstrap, task.topic, 4 * task.partitions, task.partitions, round_robin=True)
 
 

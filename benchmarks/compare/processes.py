@@ -32,7 +32,7 @@ LIMIT_S = 120
 _STOP_LIMIT_S = 10.0
 _SHOWN = 800
 _AIO_TASKS = ("aio_produce", "aio_consume", "aio_round_trip", "loop_stops")
-_GROUP_TASKS = ("group_join", "group_consume", "commits", "transactions", "subscribe_many")
+_GROUP_TASKS = ("group_join", "group_consume", "group_read", "commits", "transactions", "subscribe_many")
 _TABLE_TASKS = ("read_table", "write_table")
 _MODULES = {
     "codec": "{}_codec",

@@ -45,7 +45,7 @@ _HEADINGS = {
     "asyncio": "asyncio",
     "tls": "TLS 1.3",
     "groups": "Groups and transactions",
-    "kafka": "Apache Kafka, one node",
+    "kafka": "Apache Kafka",
     "memory": "Memory",
     "package": "Package",
 }

@@ -109,11 +109,16 @@ _WITH_KIO = _once(KWIRE, AIOKAFKA, KAFKA_PYTHON, KIO)
 _WITH_AIOKAFKA = _once(KWIRE, AIOKAFKA)
 _SENT = {KWIRE: 400_000, CONFLUENT: 200_000, AIOKAFKA: 20_000, KAFKA_PYTHON: 6_000}
 _SENT_1K = {KWIRE: 80_000, CONFLUENT: 60_000, AIOKAFKA: 8_000, KAFKA_PYTHON: 4_000}
+_RAW_SENT_1K = {**_SENT_1K, RAW_SOCKET: 80_000}
+_SENT_10K = {KWIRE: 16_000, CONFLUENT: 12_000, AIOKAFKA: 3_000, RAW_SOCKET: 16_000}
 _SENT_TO_NAMED = {KWIRE: 400_000, CONFLUENT: 150_000, AIOKAFKA: 8_000, KAFKA_PYTHON: 3_000}
+_SENT_TO_MANY = {KWIRE: 400_000, CONFLUENT: 150_000}
 _SENT_SETS = {KWIRE: 50_000, CONFLUENT: 50_000, KAFKA_PYTHON: 4_000}
 _SENT_IN_C = {KWIRE: 400_000, CONFLUENT: 200_000}
 _READ = {KWIRE: 600_000, CONFLUENT: 300_000, AIOKAFKA: 100_000, KAFKA_PYTHON: 40_000}
 _READ_1K = {KWIRE: 100_000, CONFLUENT: 100_000, AIOKAFKA: 40_000, KAFKA_PYTHON: 15_000}
+_RAW_READ_1K = {**_READ_1K, RAW_SOCKET: 100_000}
+_READ_10K = {KWIRE: 12_000, CONFLUENT: 12_000, AIOKAFKA: 6_000, RAW_SOCKET: 12_000}
 _READ_ONE_BY_ONE = {**_READ, AIOKAFKA: 40_000}
 _WRITTEN = {KWIRE: 1_000_000, CONFLUENT: 500_000, RAW_SOCKET: 1_000_000}
 _WRITTEN_1K = {KWIRE: 100_000, CONFLUENT: 60_000, RAW_SOCKET: 100_000}
@@ -155,10 +160,11 @@ _DELIVERIES = {**_PRODUCE, "options": {"read_deliveries": True}, "same_run_as": 
 _NAMED = {**_PRODUCE, "records": _SENT_TO_NAMED, "options": {"round_robin": True}}
 _OLD = {**_PRODUCE, "records": _SENT_SETS, "release": "0.10.0.1"}
 _NOT_WORSE = {"row_max": {"produce-1-partition": 1.1}}
+_HALF_WORSE = {"records": _SENT_TO_MANY, "row_max": {"produce-1-partition": 1.5}}
 _CONSUME = {"group": "consume", "task": "consume", "records": _READ}
 _ONE_BY_ONE = {**_CONSUME, "records": _READ_ONE_BY_ONE}
 _COLUMNS = {**_CONSUME, "options": {"output": "columns"}}
-_LARGE_VALUES = {**_CONSUME, "records": _READ_1K, "options": {"output": "values", "size": 1024}}
+_LARGE_VALUES = {**_CONSUME, "records": _RAW_READ_1K, "options": {"output": "values", "size": 1024}}
 _READ_TABLE = {"group": "tables", "task": "read_table", "records": _READ_IN_C}
 _WRITE_TABLE = {"group": "tables", "task": "write_table", "records": _WRITTEN}
 _WRITE_1K = {**_WRITE_TABLE, "records": _WRITTEN_1K}
@@ -219,6 +225,11 @@ _KAFKA_COLUMNS = {**_TLS_COLUMNS, **_KAFKA, "records": _READ_IN_C, "options": {"
 _KAFKA_TLS_COLUMNS = {**_TLS_COLUMNS, **_KAFKA, "records": _READ_IN_C}
 _RATE = {"metric": "wall_ns", "unit": "million records/s", "rate": 1e3}
 _WAITS = {"metric": "waits_per_million", "unit": "waits per MB", "scale": 1 / 100}
+_NODES = {**_KAFKA_COLUMNS, "broker": "kafka-3", "records": _MILLION}
+_NODES_LZ4 = {"compression": "lz4", "writer": "java", "partitions": 1_000}
+_NODES_ZSTD = {**_NODES_LZ4, "compression": "zstd"}
+_OF_NODES = "three nodes of Kafka, 1,000 partitions written by Java"
+_BY_MEMBERS = "the same partitions, by three members of a group"
 _KAFKA_DELIVERIES = {**_DELIVERIES, **_KAFKA, "records": _SENT_IN_C, "same_run_as": ""}
 _PACKAGE = {"group": "package", "records": _once(KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON)}
 _IMPORT = {**_PACKAGE, "task": "import_time", "metric": "cpu_ms", "unit": "CPU ms over bare Python"}
@@ -292,7 +303,9 @@ _PRODUCING = [
     _row(_NAMED, "produce-1-partition", "produce to 1 named partition", partitions=1),
     _row(_NAMED, "produce-32-partitions", "produce to 32 partitions, round robin", partitions=32, **_NOT_WORSE),
     _row(_NAMED, "produce-512-partitions", "produce to 512 partitions, round robin", partitions=512, **_NOT_WORSE),
-    _row(_PRODUCE, "produce-1k", "produce 1 KiB", records=_SENT_1K, confluent=2, size=1024),
+    _row(_NAMED, "produce-4096-partitions", "produce to 4,096 partitions, round robin", partitions=4096, **_HALF_WORSE),
+    _row(_PRODUCE, "produce-1k", "produce 1 KiB", records=_RAW_SENT_1K, confluent=2, size=1024),
+    _row(_PRODUCE, "produce-10k", "produce 10 KiB", records=_SENT_10K, size=10_240),
     _row(_PRODUCE, "produce-lz4", "produce, lz4", confluent=3, compression="lz4"),
     _row(_OLD, "produce-message-sets", "produce message sets (0.10)", confluent=3),
 ]
@@ -303,6 +316,7 @@ _CONSUMING = [
     _row(_CONSUME, "consume-values", "consume to values", max_cost=0.17, confluent=5.5, output="values"),
     _row(_COLUMNS, "consume-columns", "consume to columns (confluent: to messages)", max_cost=0.10, confluent=9),
     _row(_LARGE_VALUES, "consume-1k", "consume 1 KiB to values", confluent=2.3),
+    _row(_LARGE_VALUES, "consume-10k", "consume 10 KiB to values", records=_READ_10K, size=10_240),
 ]
 _TABLES = [
     _row(_READ_TABLE, "table-read", "kwire.read to pandas (confluent: a loop to a DataFrame)", confluent=9),
@@ -440,6 +454,11 @@ _WITH_KAFKA = [
         records={KWIRE: 100_000, CONFLUENT: 50_000},
         confluent=5,
     ),
+    _row(_NODES, "nodes-columns-lz4", f"{_OF_NODES}, lz4, to columns", confluent=6, **_NODES_LZ4),
+    _row(_NODES, "nodes-columns-lz4-rate", "the same: rate", same_run_as="nodes-columns-lz4", **_NODES_LZ4, **_RATE),
+    _row(_NODES, "nodes-columns-zstd", f"{_OF_NODES}, zstd, to columns", confluent=6, **_NODES_ZSTD),
+    _row(_NODES, "nodes-columns-zstd-rate", "the same: rate", same_run_as="nodes-columns-zstd", **_NODES_ZSTD, **_RATE),
+    _row(_NODES, "nodes-group-lz4", f"{_BY_MEMBERS}, lz4", task="group_read", confluent=6, **_NODES_LZ4),
 ]
 
 

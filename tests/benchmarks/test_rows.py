@@ -72,13 +72,19 @@ def test_every_row_against_a_broker_makes_a_task() -> None:
     tasks = [_client_task(each, KWIRE, PLAN) for each in ROWS if PLAN.broker_of(each)]
     on_asyncio = {"aio_produce", "aio_consume", "aio_round_trip", "loop_stops"}
     on_threads = {"produce", "consume", "round_trip", "send_and_compute", "first_record"}
-    in_groups = {"group_join", "group_consume", "commits", "transactions", "subscribe_many"}
+    in_groups = {"group_join", "group_consume", "group_read", "commits", "transactions", "subscribe_many"}
     of_tables = {"read_table", "write_table"}
     assert {task.name for task in tasks} == on_threads | on_asyncio | in_groups | of_tables
     assert all(task.count and task.topic for task in tasks)
     assert _client_task(row("consume-1k"), KWIRE, PLAN) == Task(
         "consume", KWIRE, topic="in-1024-50000", count=50_000, size=1024, output="values"
     )
+
+
+def test_a_topic_that_java_compresses_is_read_by_all_rows_that_ask_for_it() -> None:
+    alone, members = (_client_task(row(name), KWIRE, PLAN) for name in ("nodes-columns-lz4", "nodes-group-lz4"))
+    assert alone.topic == members.topic == "in-100-500000-lz4-java"
+    assert _client_task(row("nodes-columns-zstd"), KWIRE, PLAN).topic == "in-100-500000-zstd-java"
 
 
 def test_rows_are_chosen_by_name_or_group() -> None:

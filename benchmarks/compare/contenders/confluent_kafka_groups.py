@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import cycle, islice, repeat
 from typing import Any
 
@@ -14,9 +15,11 @@ from benchmarks.compare.contenders.members import (
     PER_TRANSACTION,
     POLL_S,
     SESSION_MS,
+    Found,
     Shares,
     last_join,
     per_partition,
+    read_by_members,
 )
 from benchmarks.compare.contenders.meters import Meter, round_trips
 from benchmarks.compare.contenders.task import Task, values_of
@@ -46,6 +49,29 @@ def _member(task: Task, number: int, shares: Shares) -> None:
     )
     while not shares.over.is_set():
         consumer.poll(POLL_S)
+    consumer.close()
+
+
+def group_read(task: Task) -> dict[str, float]:
+    """Members of a group read a topic together."""
+    return read_by_members(task, _reader)
+
+
+def _reader(task: Task, number: int, shares: Shares, found: Found) -> None:
+    settings = {"group.id": f"reading-{os.getpid()}", "enable.auto.commit": True}
+    consumer = Consumer({**consumer_settings(task), **settings, "partition.assignment.strategy": "range"})
+
+    def on_assign(_: Consumer, partitions: list[TopicPartition]) -> None:
+        consumer.assign(partitions)
+        consumer.pause(partitions)
+        shares.set(number, len(partitions))
+
+    consumer.subscribe([task.topic], on_assign=on_assign, on_revoke=lambda _, partitions: shares.set(number, 0))
+    while not shares.reading.is_set():
+        consumer.poll(POLL_S)
+    consumer.resume(consumer.assignment())
+    while not shares.over.is_set():
+        found.add(len(consumer.consume(1000, POLL_S)))
     consumer.close()
 
 

@@ -48,7 +48,8 @@ def _send_all(producer: Producer, task: Task, values: list[bytes]) -> list[Deliv
 
 def load(task: Task) -> dict[str, float]:
     """Fills a topic evenly, in large batches: what the consumers read."""
-    with Producer(task.bootstrap, acks=1, linger_ms=500, batch_size=900_000) as producer:
+    settings = {"linger_ms": 500, "batch_size": 900_000, "compression": task.compression}
+    with Producer(task.bootstrap, acks=1, **settings) as producer:
         for number, value in zip(range(task.count), cycle(values_of(task.size))):
             producer.send(task.topic, value, partition=number % task.partitions)
     return {"count": task.count}

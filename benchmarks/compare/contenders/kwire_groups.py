@@ -8,7 +8,7 @@ from itertools import cycle, islice, repeat
 from statistics import median
 from typing import Any
 
-from benchmarks.compare.contenders.kwire import consumer_settings, producer_settings
+from benchmarks.compare.contenders.kwire import consumer_settings, producer_settings, taker_of
 from benchmarks.compare.contenders.members import (
     AUTO_COMMIT_MS,
     HEARTBEAT_MS,
@@ -16,9 +16,11 @@ from benchmarks.compare.contenders.members import (
     PER_TRANSACTION,
     POLL_S,
     SESSION_MS,
+    Found,
     Shares,
     last_join,
     per_partition,
+    read_by_members,
 )
 from benchmarks.compare.contenders.meters import Meter, round_trips
 from benchmarks.compare.contenders.task import Task, values_of
@@ -72,6 +74,37 @@ def group_consume(task: Task) -> dict[str, float]:
         "share": median(in_group / alone for alone, in_group in pairs[1:]),
         "cpu_s_per_million": alone * 1e6 / task.count,
     }
+
+
+class _PausingListener(_Listener):
+    def __init__(self, number: int, shares: Shares, consumer: Consumer) -> None:
+        super().__init__(number, shares)
+        self._consumer = consumer
+
+    def on_assigned(self, partitions: Collection[Any]) -> None:
+        """They wait until all members read."""
+        self._consumer.pause(partitions)
+        super().on_assigned(partitions)
+
+
+def group_read(task: Task) -> dict[str, float]:
+    """Members of a group read a topic together."""
+    taker_of(task.output)
+    return read_by_members(task, _reader)
+
+
+def _reader(task: Task, number: int, shares: Shares, found: Found) -> None:
+    settings = {"group_id": f"reading-{os.getpid()}", "partition_assignment_strategy": ["range"]}
+    take = taker_of(task.output)
+    with Consumer(**{**consumer_settings(task), **settings}) as consumer:
+        consumer.subscribe([task.topic], listener=_PausingListener(number, shares, consumer))
+        while not shares.reading.is_set():
+            consumer.poll(timeout=POLL_S)
+        consumer.resume(consumer.assignment())
+        while not shares.over.is_set():
+            polled = consumer.poll(timeout=POLL_S)
+            take(polled)
+            found.add(len(polled))
 
 
 def _read(consumer: Consumer, count: int) -> float:

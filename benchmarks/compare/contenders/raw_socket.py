@@ -1,56 +1,36 @@
-"""A blocking socket and nothing else: sends a prepared Produce request and reads the response."""
+"""A blocking socket and nothing else, and requests made beforehand."""
 
 from __future__ import annotations
 
-import socket
-import struct
+from collections.abc import Iterator
+from itertools import cycle, islice
 
+from benchmarks.compare.contenders import raw_requests
 from benchmarks.compare.contenders.meters import round_trips
-from benchmarks.compare.contenders.task import Task, values_of
-from kwire import protocol, records
-
-_VERSION = 7
+from benchmarks.compare.contenders.raw_requests import check, connected, exchange, produce_frame
+from benchmarks.compare.contenders.task import Task, rows_of_a_batch, values_of
+from kwire import records
 
 
 def round_trip(task: Task) -> dict[str, float]:
-    """The same request again and again."""
+    """Sends the same Produce request of one record again and again, and reads the response."""
     frame = produce_frame(task)
     with connected(task) as connection:
         check(exchange(connection, frame), task.topic)
         return round_trips(lambda: exchange(connection, frame), task.count)
 
 
-def connected(task: Task) -> socket.socket:
-    """A socket to the broker that sends at once."""
-    host, _, port = task.bootstrap.rpartition(":")
-    connection = socket.create_connection((host, int(port)))
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
+def produce(task: Task) -> dict[str, float]:
+    """Sends the records in batches as large as a client's."""
+    return raw_requests.send(task, _batches(task))
 
 
-def produce_frame(task: Task) -> bytes:
-    """A Produce request of one record."""
-    data = protocol.ProduceRequest.TopicProduceData
-    entry = data.PartitionProduceData(index=0, records=records.encode([values_of(task.size)[0]]))
-    request = protocol.ProduceRequest(
-        acks=1, timeout_ms=30_000, topic_data=[data(name=task.topic, partition_data=[entry])]
-    )
-    return protocol.encode_request(request, _VERSION, correlation_id=1, client_id="raw")
+def consume(task: Task) -> dict[str, float]:
+    """Receives the records and looks at none."""
+    return raw_requests.receive(task)
 
 
-def exchange(connection: socket.socket, frame: bytes) -> bytes:
-    """Sends the frame, returns the response."""
-    connection.sendall(frame)
-    response = connection.recv(65_536)
-    (size,) = struct.unpack_from(">i", response)
-    while len(response) < size + 4:
-        response += connection.recv(65_536)
-    return response
-
-
-def check(frame: bytes, topic: str) -> None:
-    """Ends the run if this response says that the record was not taken."""
-    _, response = protocol.decode_response(frame, 0, _VERSION)
-    code = response.responses[0].partition_responses[0].error_code
-    if code:
-        raise SystemExit(f"the broker refused a record for {topic}: error {code}")
+def _batches(task: Task) -> Iterator[bytes]:
+    values, each = cycle(values_of(task.size)), rows_of_a_batch(task)
+    for start in range(0, task.count, each):
+        yield records.encode(list(islice(values, min(each, task.count - start))), compression=task.compression)

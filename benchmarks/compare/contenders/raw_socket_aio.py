@@ -6,7 +6,7 @@ import asyncio
 import struct
 
 from benchmarks.compare.contenders.loops import round_trips, run
-from benchmarks.compare.contenders.raw_socket import check, produce_frame
+from benchmarks.compare.contenders.raw_requests import check, produce_frame
 from benchmarks.compare.contenders.task import Task
 
 _BUFFER_BYTES = 65_536

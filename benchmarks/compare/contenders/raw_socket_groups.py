@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.compare.contenders.meters import round_trips
-from benchmarks.compare.contenders.raw_socket import connected, exchange
+from benchmarks.compare.contenders.raw_requests import connected, exchange
 from benchmarks.compare.contenders.task import Task
 from kwire import protocol
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 _SEED = 20_111
 _DISTINCT, _DISTINCT_BYTES = 1024, 1 << 20
+_RECORD_OVERHEAD = 20
 USER, PASSWORD = "compare", "the password of compare"
 
 
@@ -17,7 +18,8 @@ class Task:
     `output` is what a consumer makes of the records: `records`, `values`, `columns`, `fields` (reads four of each
     record) or `one-by-one` (fields of records that arrive one by one). `own_batches`: a client that sends batches which
     its caller made does so. `tls`: the broker speaks TLS, and `ca_file` has the certificate to trust. `uvloop`: asyncio
-    runs on it. `columns` are those of a table that is written. `case` names a case of the codec.
+    runs on it. `columns` are those of a table that is written. `writer` fills the topic that is read. `case` names a
+    case of the codec.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Task:
     ca_file: str = ""
     uvloop: bool = False
     columns: str = "key value"
+    writer: str = "kwire"
     case: str = ""
     budget_s: float = 0.1
 
@@ -54,3 +57,8 @@ def values_of(size: int) -> list[bytes]:
             text += rng.choice(words) + b" %08x " % rng.getrandbits(32)
         values.append(bytes(text[:size]))
     return values
+
+
+def rows_of_a_batch(task: Task) -> int:
+    """How many records a full batch has."""
+    return task.batch_size // (task.size + _RECORD_OVERHEAD)
