@@ -2,7 +2,7 @@
 
 cdef extern from "crc32c.h" nogil:
     void kw_crc_install()
-    bint kw_crc_use_hardware(bint wanted)
+    bint kw_crc_use_hardware(bint wanted, bint wide)
     uint32_t kw_crc32c(uint32_t crc, const uint8_t *data, size_t size)
     uint32_t kw_crc32(uint32_t crc, const uint8_t *data, size_t size)
 
@@ -37,9 +37,10 @@ def xxh32(data):
     return value
 
 
-def use_hardware_crc(bint wanted):
+def use_hardware_crc(bint wanted, bint wide=True):
     """Chooses between processor instructions and tables for both checksums; returns whether instructions are in use.
 
-    They are chosen by themselves where the processor has them; this is for tests and measurements.
+    Without `wide`, AVX-512 is not among them. The fastest are chosen by themselves where the
+    processor has them; this is for tests and measurements.
     """
-    return bool(kw_crc_use_hardware(wanted))
+    return bool(kw_crc_use_hardware(wanted, wide))
