@@ -6,7 +6,7 @@ themselves. `kwire.spark.exactly_once.decisions` says which of them in which ord
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, TypeVar
@@ -108,13 +108,6 @@ def committed_metadata(
 def partition_count(client: AnyClient, topic: str, timeout: Timeout = None) -> int:
     """How many partitions a topic has."""
     return len(_ask(client, calls.describe_topics([topic]), timeout)[topic].partitions)
-
-
-def log_sizes(
-    client: AnyClient, partitions: Iterable[TopicPartition], timeout: Timeout = None
-) -> dict[TopicPartition, int]:
-    """The size in bytes of the log of each partition."""
-    return _ask(client, calls.log_sizes(partitions), timeout)
 
 
 def _ask(client: AnyClient, question: Question[T], timeout: Timeout) -> T:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 from uuid import UUID
 
-from kwire import _prepared
+from kwire import _inside
 from kwire.admin import Admin, TopicInfo
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.settings.clients import AdminSettings, ConsumerSettings
@@ -195,7 +195,7 @@ class LiveCluster:
             return None
         partitions = list(partitions)
         try:
-            sizes = _prepared.log_sizes(self._admin, partitions, self._timeout if within is None else within)
+            sizes = _inside.log_sizes(self._admin, partitions, self._timeout if within is None else within)
         except KafkaError as error:
             self._tells_sizes = not (isinstance(error, BrokerError) and error.code in _NEVER_TOLD)
             _log.info("The brokers did not report the sizes of the logs: %s", error)
