@@ -10,6 +10,8 @@ import pytest
 
 import kwire
 from kwire.spark import register
+from kwire.spark.ranges import tasks
+from kwire.spark.registration import slots_of
 from kwire.testing import Broker
 from tests.snippets import run, snippet
 
@@ -38,6 +40,46 @@ def environment(session: SparkSession, source: str) -> Any:
 @pytest.mark.parametrize("source", ["kwire", "kwire-log"])
 def test_queries_share_a_map_that_threads_may_share(session: SparkSession, source: str) -> None:
     assert environment(session, source).getClass().getSimpleName() == "ConcurrentHashMap"
+
+
+@pytest.mark.parametrize("source", ["kwire", "kwire-log"])
+def test_a_registered_source_knows_the_slots_of_the_session(session: SparkSession, source: str) -> None:
+    assert environment(session, source).get("KWIRE_SPARK_SLOTS") == "2"
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "settings", "slots"),
+    [
+        (2, {}, 2),
+        (8, {"spark.executor.instances": "2", "spark.executor.cores": "4"}, 8),
+        (2, {"spark.executor.instances": "10", "spark.executor.cores": "4"}, 40),
+        (2, {"spark.executor.instances": "10", "spark.executor.cores": "4", "spark.task.cpus": "2"}, 20),
+        (2, {"spark.executor.instances": "10"}, 2),
+        (2, {"spark.cores.max": "48"}, 48),
+        (
+            4,
+            {
+                "spark.dynamicAllocation.enabled": "true",
+                "spark.dynamicAllocation.maxExecutors": "30",
+                "spark.executor.cores": "4",
+            },
+            120,
+        ),
+        (4, {"spark.dynamicAllocation.maxExecutors": "30", "spark.executor.cores": "4"}, 4),
+        (2, {"spark.executor.instances": "many", "spark.executor.cores": "4"}, 2),
+    ],
+)
+def test_slots_are_those_of_all_executors_also_of_those_to_come(
+    parallelism: int, settings: dict[str, str], slots: int
+) -> None:
+    assert slots_of(parallelism, settings.get) == slots
+
+
+def test_planning_takes_the_slots_that_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tasks.slots()
+    for told, expected in (("64", 64), ("0", own), ("many", own)):
+        monkeypatch.setenv("KWIRE_SPARK_SLOTS", told)
+        assert tasks.slots() == expected
 
 
 def test_the_page_registers_them(spark: SparkSession) -> None:

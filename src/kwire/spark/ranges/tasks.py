@@ -43,6 +43,8 @@ _FULL_TASK_BYTES: Final = 512 << 20
 # More tasks than this are worth a word where they are small, and more pieces than this are more than a driver bears.
 _MANY_TASKS: Final = 10_000
 _TOO_MANY_PIECES: Final = 1_000_000
+# Where `kwire.spark.register` says how many tasks the session runs at once.
+SLOTS_VARIABLE: Final = "KWIRE_SPARK_SLOTS"
 # Where brokers do not tell how large records are.
 DEFAULT_RECORD_SIZE: Final = 128
 
@@ -95,6 +97,9 @@ NO_LIMITS: Final = TaskLimits()
 
 def slots() -> int:
     """How many tasks run at once as far as this process can know: Spark does not tell a source about its executors."""
+    told = os.environ.get(SLOTS_VARIABLE, "")
+    if told.isdecimal() and int(told):
+        return int(told)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
