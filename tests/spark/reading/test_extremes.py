@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 import kwire
 from kwire import records
 from kwire.testing import Broker
+from tests.brokers.spark_jars import OLDEST_SPARK, spark_is
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _PARTITIONS = 5000
 _LARGE = 10 << 20
@@ -40,3 +44,23 @@ def test_values_of_ten_megabytes_there_and_back(spark: SparkSession) -> None:
         writer.option("kafka.max.request.size", str(3 * _LARGE)).save()
         copied = list(records.decode(broker.record_set("copy")))
     assert [record.value for record in copied] == values
+
+
+def test_micro_batches_of_such_values_are_bounded_by_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    if not spark_is(OLDEST_SPARK):
+        pytest.skip("before Spark 4.2 no Python source can limit its micro-batches")
+    batches: list[list[int]] = []
+
+    def keep(frame: DataFrame, _: int) -> None:
+        batches.append(sorted(row.size for row in frame.selectExpr("length(value) AS size").collect()))
+
+    with Broker(topics={"large": 2}, max_message_bytes=3 * _LARGE) as broker:
+        with kwire.Producer(broker.bootstrap_servers, max_request_size=3 * _LARGE) as producer:
+            for number in range(8):
+                producer.send("large", bytes(_LARGE + number), partition=number % 2)
+        source = spark.readStream.format("kwire").option("kafka.bootstrap.servers", broker.bootstrap_servers)
+        source.option("subscribe", "large").option("startingOffsets", "earliest").option("maxBytesPerTrigger", "45m")
+        writer = source.load().writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path))
+        assert writer.trigger(availableNow=True).start().awaitTermination(120)
+    assert [len(batch) for batch in batches] == [4, 4]
+    assert sorted(size for batch in batches for size in batch) == [_LARGE + number for number in range(8)]
