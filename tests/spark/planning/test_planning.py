@@ -148,7 +148,7 @@ def test_a_leader_with_more_gets_more_tasks() -> None:
         ([1_000_000] * 12, 8, {}, 8),
         ([1_000_000] * 120, 8, {}, 32),
         ([5_000], 100, {}, 1),
-        ([500_000], 100, {}, 5),
+        ([500_000], 100, {}, 9),
     ],
 )
 def test_as_many_tasks_as_the_read_is_worth(
@@ -161,19 +161,23 @@ def test_as_many_tasks_as_the_read_is_worth(
 @pytest.mark.parametrize(
     ("sizes", "slots", "limits", "batch", "stream"),
     [
-        ([10] * 100, 64, {}, 1, 1),
+        ([10] * 50, 64, {}, 1, 1),
+        ([10] * 100, 64, {}, 2, 1),
         ([1], 64, {}, 1, 1),
-        ([200] * 6, 6, {}, 2, 1),
+        ([200] * 6, 6, {}, 3, 1),
         ([1_000] * 6, 2, {}, 2, 2),
-        ([1_000] * 6, 6, {}, 6, 2),
+        ([1_000] * 6, 6, {}, 6, 3),
         ([10_000] * 12, 1, {}, 1, 1),
         ([10_000] * 12, 12, {}, 12, 12),
         ([10_000] * 12, 64, {}, 12, 12),
         ([50_000] * 12, 2, {}, 2, 2),
-        ([50_000] * 12, 64, {}, 12, 12),
-        ([120_000, 0, 0], 64, {}, 1, 1),
+        ([50_000] * 12, 64, {}, 36, 12),
+        ([120_000, 0, 0], 64, {}, 8, 1),
+        ([120_000], 8, {}, 8, 1),
+        ([20_000], 8, {}, 1, 1),
         ([10_000] * 12, 12, {"max_tasks": 1}, 1, 1),
-        ([1] * 2_000, 1_200, {}, 3, 3),
+        ([120_000], 8, {"min_partitions": 1}, 1, 1),
+        ([1] * 2_000, 1_200, {}, 5, 5),
     ],
 )
 def test_as_many_tasks_as_what_follows_may_be_worth(
@@ -198,7 +202,7 @@ def test_large_records_make_more_tasks() -> None:
 
 def test_offsets_that_compaction_took_cost_next_to_nothing() -> None:
     compacted = [replace(each, record_size=0.001) for each in ranges_of(*[10_000_000] * 12)]
-    assert task_count(compacted, slots=8, rows_of_a_task=10**9) == 1
+    assert task_count(compacted, slots=8, rows_of_a_task=10**9) == 2
     assert task_count(ranges_of(*[10_000_000] * 12), slots=8, rows_of_a_task=10**9) == 32
 
 

@@ -1,11 +1,11 @@
 """How a read becomes tasks: ranges of offsets, cut where that pays, then packed by leader and by cost.
 
 No socket, no Spark. `minPartitions` and `maxRecordsPerPartition` cut as Spark's Kafka source does, so that they mean
-the same. The rest is kwire's own: a Python task costs Spark 60 to 85 ms of CPU before its first row, as much as 100,000
-small records, so a task per partition, as that source has it, makes a topic of many small partitions slow. A task
-therefore takes several ranges, of one leader where that can be, so that it needs one connection. But what follows the
-read in its stage, a function in Python or a call over the network for each row, runs in the same tasks, and may cost
-any multiple of it: where there are some thousands of rows, all slots get a task.
+the same. The rest is kwire's own: a Python task costs Spark 7 to 15 ms of CPU before its first row, as much as 20,000
+small records (30 ms in a young JVM), so a task per partition, as that source has it, makes a topic of many small
+partitions slow. A task therefore takes several ranges, of one leader where that can be, so that it needs one
+connection. But what follows the read in its stage, a function in Python or a call over the network for each row, runs
+in the same tasks, and may cost any multiple of it: where there are some thousands of rows, all slots get a task.
 
 Costs are counted in `units` of the fixed cost of one record, about 0.5 microseconds in Spark and its worker together.
 """
@@ -33,10 +33,12 @@ _BYTES_PER_UNIT: Final = 200
 # What a range costs beside its records: its share of requests, its own Arrow batch.
 _RANGE_COST: Final = 200
 # So many rows are worth a task for what follows the read. Micro-batches come several times a second: a trickle is one.
-ROWS_OF_A_BATCH_TASK: Final = 1_000
-ROWS_OF_A_STREAM_TASK: Final = 5_000
-# Less work than this is not worth a task of its own for the read alone: it costs as much to start one.
-_WORTH_A_TASK: Final = 200_000
+ROWS_OF_A_BATCH_TASK: Final = 500
+ROWS_OF_A_STREAM_TASK: Final = 2_000
+# A partition is cut for what follows where so many rows are in each piece: to read them costs as much as their task.
+_ROWS_OF_A_PIECE: Final = 15_000
+# Less work than this is not worth a task of its own for the read alone: to start one costs a third to a sixth of it.
+_WORTH_A_TASK: Final = 100_000
 # A task of this size runs for some three seconds: what it costs to start it does not count any more.
 _FULL_TASK: Final = 6_000_000
 _FULL_TASK_BYTES: Final = 512 << 20
@@ -116,12 +118,12 @@ def plan(
     """
     _check_pieces(ranges, limits)
     pieces = split_ranges(ranges, min_partitions=limits.min_partitions, max_records=limits.max_records)
-    tasks = _tasks_of(
-        pieces, limits, task_count(pieces, slots=slots, rows_of_a_task=rows_of_a_task, limits=limits), cut
-    )
+    cut = cut and limits.min_partitions is None and limits.max_tasks != 0
+    count = task_count(pieces, slots=slots, rows_of_a_task=rows_of_a_task, limits=limits, cut=cut)
+    tasks = _tasks_of(pieces, limits, count, cut)
     if len(tasks) > _MANY_TASKS and sum(each.cost for each in pieces) < len(tasks) * _WORTH_A_TASK:
         _log.warning(
-            "%d tasks for %d offsets%s: a task costs Spark 60 to 85 ms of CPU before its first row",
+            "%d tasks for %d offsets%s: a task costs Spark 7 to 15 ms of CPU before its first row",
             len(tasks),
             sum(each.size for each in pieces),
             _because_of(limits),
@@ -140,7 +142,7 @@ def _plan_text(ranges: Sequence[OffsetRange], tasks: Sequence[Task]) -> str:
 def _tasks_of(pieces: list[OffsetRange], limits: TaskLimits, tasks: int, cut: bool) -> list[Task]:
     if limits.max_tasks == 0:
         return [(each,) for each in pieces]
-    if cut and limits.min_partitions is None:
+    if cut:
         pieces = cut_large(pieces, tasks)
     return pack_tasks(pieces, tasks, max_records=limits.max_records)
 
@@ -194,9 +196,14 @@ def split_ranges(
 
 
 def task_count(
-    ranges: Sequence[OffsetRange], *, slots: int, rows_of_a_task: int, limits: TaskLimits = NO_LIMITS
+    ranges: Sequence[OffsetRange],
+    *,
+    slots: int,
+    rows_of_a_task: int,
+    limits: TaskLimits = NO_LIMITS,
+    cut: bool = False,
 ) -> int:
-    """How many tasks these ranges are worth.
+    """How many tasks these ranges are worth, which may be cut with `cut`.
 
     Without limits: as many as `slots`, the number of tasks that run at once as far as it is known, or a multiple of
     that where they would be more than full; fewer where neither the read nor the number of rows is worth them.
@@ -205,7 +212,9 @@ def task_count(
     full = max(cost / _FULL_TASK, sum(each.size * each.record_size for each in ranges) / _FULL_TASK_BYTES)
     turns = max(math.floor(full / slots + 0.5), 1)
     wanted = min(slots * turns, math.ceil(cost / _WORTH_A_TASK))
-    by_rows = min(slots, len(ranges), math.ceil(sum(each.rows for each in ranges) / rows_of_a_task))
+    rows = sum(each.rows for each in ranges)
+    pieces = max(len(ranges), rows // _ROWS_OF_A_PIECE) if cut else len(ranges)
+    by_rows = min(slots, pieces, math.ceil(rows / rows_of_a_task))
     wanted = max(wanted, by_rows, min(limits.min_partitions or 0, len(ranges)))
     return wanted if limits.max_tasks is None else min(wanted, limits.max_tasks)
 
