@@ -128,6 +128,11 @@ chaos: build java  ## seeded faults over three real nodes, judged from the clien
 	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE) 4.4.0
 	@$(PY) -m tests.chaos $(CHAOS_ARGS)
 
+.PHONY: kills
+kills: build java  ## a million records under 50 kills of brokers, beside librdkafka and Java: ten minutes (KILLS, RECORDS)
+	@scripts/with-progress "Apache Kafka, once, into $(KWIRE_CACHE)" $(RESOLVE) 4.4.0
+	@$(PY) -m tests.kills $(KILLS_ARGS)
+
 # How many seconds `make soak` takes.
 SOAK_S ?= 3600
 
