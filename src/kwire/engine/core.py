@@ -254,6 +254,11 @@ class Core(CoreBase):
         """Forgets all that the metadata said about brokers: only the bootstrap addresses are left."""
         self._brokers.forget_ids(now)
 
+    def has_lost(self, node_id: int, now: float) -> bool:
+        """Whether the broker was reached once and cannot be, for no longer than an election may take."""
+        node = self._nodes.get(node_id)
+        return node is not None and node.was_lost_of_late(now)
+
     def is_receiving(self, node_id: int, purpose: int) -> bool:
         """Whether an answer comes in over that connection to the broker."""
         node = self._nodes.get(node_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwire._codec import Timers
 from kwire.engine.common.request import ANY, Request
 from kwire.engine.common.retry import Backoff
-from kwire.engine.metadata.refresh import HEDGE_AFTER_S, Refresh
+from kwire.engine.metadata.refresh import ELECTION_LOOK_S, HEDGE_AFTER_S, Refresh
 
 MAX_AGE = 300.0
 
@@ -13,11 +13,11 @@ MAX_AGE = 300.0
 class Asking:
     """One Refresh and what it asked: (time, request)."""
 
-    def __init__(self) -> None:
+    def __init__(self, backoff_ms: int = 100) -> None:
         self.timers = Timers()
         self.asked: list[tuple[float, Request]] = []
         self.questions = 0
-        backoff = Backoff(100, 1000, lambda: 0.5)
+        backoff = Backoff(backoff_ms, 10 * backoff_ms, lambda: 0.5)
         self.refresh = Refresh(self.timers.call_at, backoff, MAX_AGE, self.new_question, self.ask)
 
     def new_question(self) -> None:
@@ -28,9 +28,9 @@ class Asking:
         self.asked.append((now, request))
         return request
 
-    def respond(self, now: float, *, unsettled: bool = False, outdated: bool = False) -> None:
+    def respond(self, now: float, *, unsettled: bool = False, outdated: bool = False, electing: bool = False) -> None:
         self.refresh.end_question()
-        self.refresh.on_response(now, unsettled=unsettled, outdated=outdated)
+        self.refresh.on_response(now, unsettled=unsettled, outdated=outdated, electing=electing)
 
     def run_next(self) -> float:
         moment = self.timers.next_moment()
@@ -69,6 +69,24 @@ def test_failures_are_followed_up_after_a_growing_wait() -> None:
         asking.refresh.on_error(asking.times[-1])
         asking.run_next()
     assert asking.times == [0.0, 0.1, 0.3, 0.7]
+
+
+def test_a_leader_about_to_be_elected_is_looked_for_without_growing_waits() -> None:
+    asking = Asking()
+    asking.refresh.soon(0.0)
+    for _ in range(5):
+        asking.respond(asking.times[-1], unsettled=True, electing=True)
+        asking.run_next()
+    assert asking.times == [0.0, 0.1, 0.3, 0.5, 0.7, 0.9]
+
+
+def test_looks_for_a_leader_are_apart_though_the_backoff_is_off() -> None:
+    asking = Asking(backoff_ms=0)
+    asking.refresh.soon(0.0)
+    for _ in range(2):
+        asking.respond(asking.times[-1], electing=True)
+        asking.run_next()
+    assert asking.times == [0.0, ELECTION_LOOK_S, 2 * ELECTION_LOOK_S]
 
 
 def test_what_is_new_is_asked_for_at_once_after_the_response() -> None:

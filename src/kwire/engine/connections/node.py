@@ -26,6 +26,10 @@ else:
     Protocol = object
 
 
+ELECTION_WITHIN_S = 30.0
+"""Seconds of an outage within which other brokers are expected to elect leaders in the place of this one."""
+
+
 class NodeOwner(Protocol):
     """Whom a node tells of its connection for data: `Brokers`."""
 
@@ -110,6 +114,10 @@ class Node(NodeBase):
     def is_silent(self, now: float) -> bool:
         """Whether it seems to hang: a request on the connection for data is not answered."""
         return self._data.is_silent(now)
+
+    def was_lost_of_late(self, now: float) -> bool:
+        """Whether it was reached once and cannot be, for no longer than an election takes."""
+        return self.outage.reached and self.outage.is_known and self.outage.lasted(now) < ELECTION_WITHIN_S
 
     @property
     def failures(self) -> int:

@@ -65,6 +65,8 @@ class ClusterOwner(Protocol):
 
     def forget_brokers(self, now: float) -> None: ...
 
+    def has_lost(self, node_id: int, now: float) -> bool: ...
+
     def warn(self, text: str) -> None: ...
 
 
@@ -287,8 +289,16 @@ class Cluster(Metadata, Recoverable):
             now,
             unsettled=any(self.is_unsettled(name) for name in {*self._wanted, *self.topics}),
             outdated=self._asked_for is not None and bool(self._patterns or self._wanted.keys() - self._asked_for),
+            electing=self._is_electing(now),
         )
         self._tell(now)
+
+    def _is_electing(self, now: float) -> bool:
+        """Whether a leader was lost of late, so that another one is about to be elected."""
+        lost = {node_id for node_id in self.brokers if self._core.has_lost(node_id, now)}
+        return bool(lost) and any(
+            partition.leader in lost for info in self.topics.values() for partition in info.partitions.values()
+        )
 
     def _warn_of_refused(self) -> None:
         """Warns of each topic whose partitions were refused; once, until a response can be believed as a whole."""

@@ -2,7 +2,8 @@
 
 Layer 3, no I/O; the asking itself is passed in. One question is in flight at most; a broker that does not answer it
 soon may hang, so another one is asked beside it, and the first response counts. Failures, and topics that are still
-missing or without a leader, are followed up after a growing wait.
+missing or without a leader, are followed up after a growing wait; while another leader has to be elected in the place
+of one that was lost, the wait does not grow, since records wait for its name.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 HEDGE_AFTER_S = 2.0
 """Seconds after which a second broker is asked, because the first may hang."""
+
+ELECTION_LOOK_S = 0.1
+"""The shortest time between two looks for the leader that is elected in the place of a lost one."""
 
 Ask = Callable[[float], Request]
 
@@ -73,17 +77,18 @@ class Refresh(Recoverable):
         self._next_allowed = now
         self.soon(now)
 
-    def on_response(self, now: float, *, unsettled: bool, outdated: bool) -> None:
+    def on_response(self, now: float, *, unsettled: bool, outdated: bool, electing: bool) -> None:
         """Times the next question. `unsettled`: something is still missing. `outdated`: the question that was answered
-        did not ask for everything that is wanted by now."""
+        did not ask for everything that is wanted by now. `electing`: a leader that it names cannot be reached."""
         self._failures = self._failures + 1 if unsettled else 0
         self._next_allowed = now + self._backoff.wait(max(self._failures, 1))
         if outdated:
             self._ask_at(now, now)
-        elif unsettled or self._again:
-            self._ask_at(self._next_allowed, now)
-        else:
-            self._ask_at(now + self._max_age, now)
+            return
+        due = self._next_allowed if unsettled or self._again else now + self._max_age
+        if electing:
+            due = min(due, now + max(self._backoff.wait(2), ELECTION_LOOK_S))
+        self._ask_at(due, now)
 
     def on_error(self, now: float) -> None:
         """The question failed: times the next."""
