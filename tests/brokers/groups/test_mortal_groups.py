@@ -16,7 +16,7 @@ from tests.brokers import Cluster
 from tests.brokers.groups.members import PARTITIONS, QUICK_GROUPS
 from tests.brokers.mortal_proxy import MortalProxy
 from tests.brokers.ports import LOOPBACK, free_ports
-from tests.thorough import FIRST_SEED, SOAK, THOROUGH
+from tests.thorough import REPEATS, SOAK, THOROUGH, seeds
 
 pytestmark = pytest.mark.wall_clock
 
@@ -80,13 +80,16 @@ class Copier(threading.Thread):
 @pytest.mark.timeout(PATIENCE_S + 60)
 @pytest.mark.skipif(not (THOROUGH or SOAK), reason="takes half a minute")
 @pytest.mark.parametrize("protocol", ["classic", "consumer"] if SOAK else ["classic"])
-def test_a_chain_of_groups_loses_nothing_while_connections_die(protocol: str, new_topic: Callable[[], str]) -> None:
+@pytest.mark.parametrize("seed", seeds(REPEATS))
+def test_a_chain_of_groups_loses_nothing_while_connections_die(
+    protocol: str, seed: int, new_topic: Callable[[], str]
+) -> None:
     topics, [port] = [new_topic() for _ in range(STAGES)], free_ports(1)
     servers = f"{LOOPBACK}:{port}"
     settings = {**QUICK_GROUPS, "num.partitions": str(PARTITIONS), "advertised.listeners": f"PLAINTEXT://{servers}"}
     with Cluster("4.4.0", overrides=settings) as cluster:
         target = int(cluster.bootstrap_servers.rpartition(":")[2])
-        with MortalProxy(port, target, life=(0.5, 1.5), seed=FIRST_SEED) as proxy:
+        with MortalProxy(port, target, life=(0.5, 1.5), seed=seed) as proxy:
             chain = list(zip(topics, [*topics[1:], None], strict=True))
             copiers = [
                 Copier(servers, source, target_topic, f"g-{source}", protocol)

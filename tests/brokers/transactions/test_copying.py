@@ -11,6 +11,8 @@ from tests.thorough import SOAK
 
 pytestmark = pytest.mark.wall_clock
 
+LONG = ("4.4.0", "3.9.2", "2.8.2") if SOAK else ()
+
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.wall_clock
         pytest.param("4.4.0", 6_000, 4, id="4.4.0", marks=pytest.mark.kafka),
         pytest.param("3.9.2", 6_000, 4, id="3.9.2", marks=[pytest.mark.kafka, pytest.mark.kafka_all]),
         pytest.param("2.8.2", 6_000, 4, id="2.8.2", marks=[pytest.mark.kafka, pytest.mark.kafka_all]),
-        *([pytest.param("4.4.0", 100_000, 100, id="4.4.0-long", marks=pytest.mark.kafka)] if SOAK else []),
+        *(pytest.param(release, 100_000, 100, id=f"{release}-long", marks=pytest.mark.kafka) for release in LONG),
     ],
 )
 def test_each_record_is_copied_once(
