@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -20,9 +19,9 @@ from kwire.cli.broker import parse_topic
 from kwire.cli.main import main
 from kwire.errors import ConfigError
 from kwire.testing.serving.server import Server
+from tests.subprocesses import with_this_kwire
 from tests.timing import PATIENT
 
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/src"
 WITHIN_S = PATIENT
 
 
@@ -34,7 +33,7 @@ def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": SOURCE},
+        env=with_this_kwire(),
     )
     guard = threading.Timer(WITHIN_S, process.kill)
     guard.start()

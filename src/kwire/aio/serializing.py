@@ -16,6 +16,7 @@ from inspect import isawaitable
 from kwire._codec import Delivery, RecordMetadata, Watcher
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.drivers.loggers import LateLogger
+from kwire.drivers.loop import is_coroutine_function
 from kwire.engine.common.serialization import OfOneArgument, SerializationContext
 from kwire.engine.common.waits import Until
 from kwire.engine.producer.serialization import Serialization, refused
@@ -34,7 +35,7 @@ _log = LateLogger("kwire.clients")
 def has_to_be_awaited(serializer: Serializer | None) -> bool:
     """Whether it is a coroutine function, or one of a registry that is asked by coroutines."""
     function: Any = serializer._function if isinstance(serializer, OfOneArgument) else serializer
-    is_async = asyncio.iscoroutinefunction
+    is_async = is_coroutine_function
     call = getattr(type(function), "__call__", None)  # noqa: B004 - it is looked at, not asked for
     return is_async(function) or is_async(call) or getattr(function, "needs_await", False)
 

@@ -21,7 +21,9 @@ the next step, which is then scheduled, begins with `core.recover`.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
+import sys
 import weakref
 from collections.abc import Callable
 from contextvars import Context
@@ -36,6 +38,9 @@ from kwire.drivers.sockets import TOO_SLOW, SocketAddress, cause_of, literal, ma
 from kwire.engine.connections.connection import Connection
 from kwire.engine.core import Core
 from kwire.errors import ClientClosedError, ConcurrentUseError
+
+# The one of `inspect` knows mocks of coroutine functions from Python 3.12 on, and that of asyncio warns from 3.14 on.
+is_coroutine_function = inspect.iscoroutinefunction if sys.version_info >= (3, 12) else asyncio.iscoroutinefunction
 
 NEXT_ADDRESS_AFTER_S = 2.0
 """Seconds that one of several addresses of a name is given before the next is tried."""
@@ -193,7 +198,7 @@ class LoopDriver(LoopDriverBase):
     async def _run_apart(self, function: Any, on_result: Any, on_error: Any) -> None:
         assert self._loop is not None
         try:
-            if asyncio.iscoroutinefunction(function):
+            if is_coroutine_function(function):
                 result = await function()
             else:
                 result = await future_of_thread(self._loop, function)
