@@ -134,3 +134,16 @@ def test_the_conda_recipe_has_the_version_and_the_bounds_of_the_package() -> Non
 
 def compact(lines: list[str]) -> set[str]:
     return {line.replace(" ", "") for line in lines}
+
+
+def test_one_list_of_pythons_is_declared_built_for_and_tested() -> None:
+    """All but the first are in the matrix of each push, since the other jobs run on that one."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    classifiers = project["project"]["classifiers"]
+    declared = [found[1] for each in classifiers if (found := re.fullmatch(r"Programming .* :: (3\.\d+)", each))]
+    assert project["project"]["requires-python"] == f">={declared[0]}"
+    assert project["tool"]["cibuildwheel"]["build"] == " ".join(f"cp{each.replace('.', '')}-*" for each in declared)
+    assert f"\nPYTHONS ?= {' '.join(declared)}\n" in (ROOT / "Makefile").read_text()
+    for name, job, first in (("ci", "quick", 1), ("nightly", "pythons", 0)):
+        workflow = yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text())
+        assert workflow["jobs"][job]["strategy"]["matrix"]["python"] == declared[first:], name
