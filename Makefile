@@ -147,6 +147,11 @@ test-asan: build  ## the codec under AddressSanitizer and UndefinedBehaviorSanit
 	@scripts/ensure sanitizers
 	@scripts/test-asan "$(PY)" $(PYTEST_ARGS)
 
+.PHONY: test-tsan
+test-tsan: build  ## threads that share clients, drivers and memory, under ThreadSanitizer
+	@scripts/ensure sanitizers
+	@scripts/test-tsan "$(PY)" $(PYTEST_ARGS)
+
 # How many seconds `make fuzz` takes beside its builds.
 FUZZ_S ?= 600
 

@@ -29,10 +29,11 @@ _GUARDED = {"_codec": ["-fstack-protector"]} if _LINUX else {}
 # Code alone can be executed, and the table of the functions that it calls is read-only once it is loaded: some 2 kB.
 _HARDENED = ["-Wl,-z,separate-code", "-Wl,-z,relro", "-Wl,-z,now"]
 # For sanitizers and fuzzers, which CFLAGS and LDFLAGS turn on: memory of exact size, and names for their reports.
-_EXACT = os.environ.get("KWIRE_EXACT_BLOCKS") == "1"
-_DEBUGGED = ["-DKWIRE_EXACT_BLOCKS", "-DCYTHON_USE_FREELISTS=0", "-g1", "-fno-omit-frame-pointer"]
+_EXACT = ["-DKWIRE_EXACT_BLOCKS", "-DCYTHON_USE_FREELISTS=0"] if os.environ.get("KWIRE_EXACT_BLOCKS") == "1" else []
+_NAMED = bool(_EXACT) or os.environ.get("KWIRE_SYMBOLS") == "1"
+_DEBUGGED = [*_EXACT, "-g1", "-fno-omit-frame-pointer"]
 _SHIPPED = ["-g0", *(_SMALL if _LINUX else [])]
-# For coverage: the C code, in a folder of its own, says which lines of our sources it stands for.
+# For coverage and reports: the C code, in a folder of its own, says which lines of our sources it stands for.
 _LINES = {"emit_linenums": True, "build_dir": "build/lines"} if os.environ.get("KWIRE_LINES") == "1" else {}
 # KWIRE_PLAIN=1: without the allocator tricks of tricks.h.
 _MACROS = [(name, "1") for name in ("KWIRE_PLAIN",) if os.environ.get(name) == "1"]
@@ -52,9 +53,9 @@ def extension(name: str, *rooms: str) -> Extension:
             "-fvisibility=hidden",
             "-fwrapv",
             "-Wno-unused-function",
-            *(_DEBUGGED if _EXACT else _SHIPPED),
+            *(_DEBUGGED if _NAMED else _SHIPPED),
         ],
-        extra_link_args=["-Wl,-s", *_HARDENED] if _LINUX and not _EXACT else [],
+        extra_link_args=["-Wl,-s", *_HARDENED] if _LINUX and not _NAMED else [],
     )
 
 

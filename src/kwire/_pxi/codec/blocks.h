@@ -216,6 +216,14 @@ static void kw_block_release(kw_block *block) {
     kw_block_free_chain(dropped);
 }
 
+static void kw_pool_measure(size_t *live, long *live_blocks, size_t *pooled) {
+    pthread_mutex_lock(&kw_pool.lock);
+    *live = kw_pool.live;
+    *live_blocks = kw_pool.live_blocks;
+    *pooled = kw_pool.pooled;
+    pthread_mutex_unlock(&kw_pool.lock);
+}
+
 /* The child's copy of the pool may be locked or half-changed: forget it. Its blocks are lost to the child, once. */
 static void kw_pool_after_fork_in_child(void) {
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;

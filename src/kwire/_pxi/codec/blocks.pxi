@@ -7,12 +7,6 @@
 from cpython.bytes cimport _PyBytes_Resize
 
 cdef extern from "blocks.h" nogil:
-    ctypedef struct kw_block_pool:
-        size_t pooled
-        size_t live
-        long live_blocks
-
-    kw_block_pool kw_pool
     kw_block *kw_block_new(size_t size)
     void kw_block_retain(kw_block *block)
     void kw_block_release(kw_block *block)
@@ -25,6 +19,7 @@ cdef extern from "blocks.h" nogil:
     bint kw_foreign_waits()
     kw_block *kw_foreign_take()
     int kw_pool_install_fork_handler()
+    void kw_pool_measure(size_t *live, long *live_blocks, size_t *pooled)
 
 if kw_pool_install_fork_handler() != 0:
     raise MemoryError("no memory for the fork handler of the block pool")
@@ -114,8 +109,12 @@ cdef object bytes_of_block(kw_block *block, Py_ssize_t size):
 
 def pool_statistics():
     """Bytes and blocks of the pool: {"live_bytes", "live_blocks", "pooled_bytes"}. For tests and tools."""
+    cdef size_t live
+    cdef long live_blocks
+    cdef size_t pooled
     give_back_borrowed()
-    return {"live_bytes": kw_pool.live, "live_blocks": kw_pool.live_blocks, "pooled_bytes": kw_pool.pooled}
+    kw_pool_measure(&live, &live_blocks, &pooled)
+    return {"live_bytes": live, "live_blocks": live_blocks, "pooled_bytes": pooled}
 
 
 @cython.final
