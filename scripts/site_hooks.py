@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scripts import site_search
+
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
@@ -49,11 +51,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """The page with the table of speeds, and with its links as they have to be on the site; code stays as it is."""
+    page.meta.setdefault("search", {"boost": site_search.boost_of(page.file.src_uri)})
     if _SPEED in markdown:
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
         markdown = markdown.replace(_SPEED, readme.partition("<!-- speed:")[2].partition("-->")[2].partition("<!--")[0])
     place = next((path for path, name in PAGES.items() if name == page.file.src_uri), f"docs/{page.file.src_uri}")
     return with_site_links(markdown, place, page.file.src_uri)
+
+
+def on_page_content(html: str, *, page: Any, **_: Any) -> str:
+    return site_search.with_row_ids(page.url, html)
 
 
 def with_site_links(markdown: str, place: str, page: str) -> str:
@@ -84,9 +91,10 @@ def _path_of(text: str, named: str) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Fails if a page would fetch anything from another host."""
+    """Completes the search index. Fails if a page would fetch anything from another host."""
     from mkdocs.exceptions import PluginError
 
+    site_search.extend_index(Path(config.site_dir))
     found = list(foreign_assets(Path(config.site_dir)))
     if found:
         raise PluginError("\n".join(["these are fetched from other hosts:", *found]))
