@@ -24,6 +24,8 @@ DOCS = ROOT / "docs"
 PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "ROADMAP.md": "roadmap.md",
+    "SECURITY.md": "vulnerabilities.md",
     "benchmarks/README.md": "benchmarks.md",
     "examples/README.md": "examples.md",
     "examples/spark/README.md": "spark-example.md",
