@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from kwire import Admin, Consumer, Producer, TopicPartition, errors, records
+from kwire.engine.consumer import poll_patience
 from kwire.engine.settings.clients import AdminSettings, ClientSettings, ConsumerSettings, ProducerSettings
 from kwire.testing import Broker
 from tests.thorough import THOROUGH
@@ -444,6 +445,24 @@ def test_a_topic_that_does_not_exist_is_named() -> None:
                 consumer.poll(timeout=PATIENT)
             with pytest.raises(errors.UnknownTopicError, match="'elsewhere'"):
                 consumer.partitions_for("elsewhere")
+
+
+def test_a_topic_that_may_be_misspelt_is_warned_of_long_before_a_poll_raises(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(poll_patience, "_WARN_AFTER_S", 0.2)
+    with Broker(auto_create_topics=False) as broker, consumer_of(broker, metadata_max_age_ms=100) as consumer:
+        consumer.assign([("ordres", 0)])
+        for _ in range(8):
+            assert not consumer.poll(timeout=0.1)
+        said = [record.message for record in caplog.records if "'ordres' does not exist" in record.message]
+        assert [text.rpartition("; ")[2] for text in said] == ["polls wait for it, and raise this in the end"]
+        with Admin(broker.bootstrap_servers) as admin:
+            admin.create_topics({"ordres": 1})
+        with Producer(broker.bootstrap_servers) as producer:
+            producer.send("ordres", b"1")
+        consumer.seek_to_beginning()
+        assert len(consumer.poll(timeout=PATIENT)) == 1
 
 
 def test_a_partition_that_does_not_exist_is_named(broker: Broker) -> None:

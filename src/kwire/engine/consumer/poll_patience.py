@@ -4,7 +4,8 @@ Layer 3, no I/O; used with the core to itself. After default_api_timeout_ms of p
 counted anew:
 
     brokers   no broker ever answered: ConnectError with a cause for each address, or whatever else failed
-    topics    a topic is missing: UnknownTopicError
+    topics    a topic is missing: UnknownTopicError. A warning names it long before, since the name may be misspelt;
+              in a group that is all: it reads the topic once it exists
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from kwire.errors import UnknownTopicError
 if TYPE_CHECKING:
     from kwire.engine.metadata.cluster import Cluster
 
+_WARN_AFTER_S = 3.0
+"""How long polls look for a topic before a warning: brokers that create it on demand have done so by then."""
+
 
 class PollPatience:
     """Counts from the first poll that looked in vain; `seconds` is how long."""
@@ -27,6 +31,7 @@ class PollPatience:
         self._polled_at = 0.0
         self._alone_since: float | None = None
         self._missing_since: dict[str, float] = {}
+        self._warned_of: set[str] = set()
 
     def begin(self, now: float) -> None:
         """Begins a poll."""
@@ -43,17 +48,25 @@ class PollPatience:
             self._alone_since = None
             raise self._cluster.no_answer(f"no metadata within {self._seconds:g} s")
 
-    def missing(
-        self, topics: Iterable[str], now: float, *, once: bool = False
-    ) -> Iterator[tuple[str, UnknownTopicError]]:
-        """The topics that have been missing for too long, with the error; `once`: none again before it was there."""
+    def missing(self, topics: Iterable[str], now: float) -> Iterator[UnknownTopicError]:
+        """The errors for topics that have been missing for too long."""
+        for topic, error, since in self._count(topics, now):
+            if now - since >= self._seconds:
+                del self._missing_since[topic]
+                yield error
+
+    def to_warn_of(self, topics: Iterable[str], now: float) -> Iterator[tuple[str, UnknownTopicError]]:
+        """The topics that have been missing for a while, with the error; each once before it is there."""
+        for topic, error, since in self._count(topics, now):
+            if topic not in self._warned_of and now - since >= min(self._seconds, _WARN_AFTER_S):
+                self._warned_of.add(topic)
+                yield topic, error
+
+    def _count(self, topics: Iterable[str], now: float) -> Iterator[tuple[str, UnknownTopicError, float]]:
         for topic in topics:
             error = self._cluster.unknown_topic(topic)
             if error is None:
                 self._missing_since.pop(topic, None)
-            elif now - self._missing_since.setdefault(topic, now) >= self._seconds:
-                if once:
-                    self._missing_since[topic] = float("inf")
-                else:
-                    del self._missing_since[topic]
-                yield topic, error
+                self._warned_of.discard(topic)
+            else:
+                yield topic, error, self._missing_since.setdefault(topic, now)

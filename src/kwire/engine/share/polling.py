@@ -213,7 +213,7 @@ class SharePolling:
         """Looks on while a poll waits: raises what makes waiting any longer useless."""
         self.membership.poll(now)
         self._patience.check_brokers(now)
-        for _, error in self._patience.missing(self.membership.topics, now):
+        for error in self._patience.missing(self.membership.topics, now):
             raise error
 
     # -- acknowledging ----------------------------------------------------------------------------------------------
