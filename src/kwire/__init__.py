@@ -118,25 +118,7 @@ if not TYPE_CHECKING:
             value = getattr(import_module(_HOMES[name]), name)
             globals()[name] = value
             return value
-        raise _missing(name)
-
-    def _missing(name: str) -> Exception:
-        """The error for a name that is not here; one of another client comes with what to use instead."""
-        from importlib import import_module
-
-        elsewhere = import_module("kwire.engine.common.absent").MODULE
-        if name not in elsewhere:
-            return AttributeError(f"module 'kwire' has no attribute {name!r}")
-        text = f"kwire.{name}: {elsewhere[name]}"
-        return ImportError(text, name="kwire") if _is_imported() else AttributeError(text)
-
-    def _is_imported() -> bool:
-        """Whether `from kwire import name` asks: it would put a text of its own in the place of an AttributeError's."""
-        import sys
-        from opcode import opmap
-
-        asking = sys._getframe(3)
-        return asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == opmap["IMPORT_FROM"]
+        raise import_module("kwire.engine.common.absent").missing(__name__, name)
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *_HOMES, *_MODULES})

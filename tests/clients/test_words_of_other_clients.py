@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import pickle
 from collections.abc import Callable
 from inspect import getdoc, signature
@@ -182,9 +183,17 @@ def test_names_of_other_packages(name: str) -> None:
     assert not hasattr(kwire, name)
 
 
-def test_other_names_are_missing_as_ever() -> None:
-    with pytest.raises(ImportError, match="cannot import name 'Produser' from 'kwire'"):
-        exec("from kwire import Produser")
+@pytest.mark.parametrize(("module", "name"), [("aio", "AIOKafkaConsumer"), ("admin", "AdminClient")])
+def test_names_of_other_packages_modules(module: str, name: str) -> None:
+    with pytest.raises(ImportError, match=rf"^kwire\.{module}\.{name}: it is kwire\."):
+        exec(f"from kwire.{module} import {name}")
+    assert not hasattr(importlib.import_module(f"kwire.{module}"), name)
+
+
+@pytest.mark.parametrize("module", ["kwire", "kwire.aio", "kwire.admin"])
+def test_other_names_are_missing_as_ever(module: str) -> None:
+    with pytest.raises(ImportError, match=f"cannot import name 'Produser' from '{module}'"):
+        exec(f"from {module} import Produser")
 
 
 @pytest.mark.parametrize("name", ["begin", "commit", "abort"])

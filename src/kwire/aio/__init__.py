@@ -45,4 +45,4 @@ if not TYPE_CHECKING:
             value = getattr(import_module(_HOMES[name]), name)
             globals()[name] = value
             return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise import_module("kwire.engine.common.absent").missing(__name__, name)

@@ -7,6 +7,7 @@ is False. They are class attributes rather than a `__getattr__`, which would mak
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 
 from kwire._typing import TypeVar
@@ -136,7 +137,24 @@ MODULE = {
     "SchemaRegistryClient": "it is kwire.registry.Registry(url) here",
     "SerializingProducer": "it is kwire.Producer here, with value_serializer= and key_serializer=",
 }
-"""Of the package itself."""
+"""Of the package itself, and of its modules whose names are those of other packages' modules."""
+
+
+def missing(module: str, name: str) -> Exception:
+    """The error for a name that `module` has not, for its `__getattr__`; other clients' names come with what to use."""
+    if name not in MODULE:
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    text = f"{module}.{name}: {MODULE[name]}"
+    return ImportError(text, name=module) if _is_imported() else AttributeError(text)
+
+
+def _is_imported() -> bool:
+    """Whether `from module import name` asks: it would put a text of its own in the place of an AttributeError's."""
+    from opcode import opmap
+
+    asking = sys._getframe(3)
+    return asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == opmap["IMPORT_FROM"]
+
 
 POLL_KEYWORDS = {
     "num_messages": "it is max_records= here",
