@@ -235,6 +235,7 @@ def test_offsets_are_kept_with_their_gaps() -> None:
         (errors.UnknownCodecError, b"v", {"compression": "zstd", "magic": 1}, "zstd.*magic 1"),
         (TypeError, "text", {}, "encode it|str"),
         (TypeError, ("text", None), {}, "value.*encode it first"),
+        (TypeError, ({"a": 1}, None), {}, "value.*not dict; encode it first"),
         (TypeError, (b"v", 5), {}, "key.*int"),
         (TypeError, (b"v", None, 1.5), {}, "float"),
         (TypeError, (b"v",), {}, "tuple of 1"),

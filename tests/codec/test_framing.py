@@ -55,6 +55,11 @@ def test_a_size_that_lies_is_refused_before_any_allocation(size: int) -> None:
     assert pool_statistics()["live_bytes"] <= before
 
 
+def test_an_answer_of_a_web_server_is_called_that() -> None:
+    with pytest.raises(errors.FrameError, match="a web server answers at this port"):
+        FrameReceiver().feed(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
 def test_a_size_written_over_after_it_was_received_leaves_room_for_more() -> None:
     receiver = FrameReceiver(1000)
     room = receiver.buffer()

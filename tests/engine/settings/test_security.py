@@ -203,6 +203,17 @@ def test_a_listener_prefix_must_be_the_protocol() -> None:
         ClientSettings(bootstrap_servers="PLAINTEXT://a:1", security_protocol="SSL")
 
 
+@pytest.mark.parametrize("scheme", ["http", "kafka", "tcp"])
+def test_an_address_is_no_url(scheme: str) -> None:
+    with pytest.raises(errors.ConfigError, match=rf"'{scheme}://a:1': give 'host:port', without {scheme}://"):
+        ClientSettings(bootstrap_servers=f"{scheme}://a:1")
+
+
+def test_addresses_with_a_space_between_them_are_told_to_take_commas() -> None:
+    with pytest.raises(errors.ConfigError, match=r"'a:1 b:2': .*; several are separated by commas"):
+        ClientSettings(bootstrap_servers="a:1 b:2")
+
+
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [

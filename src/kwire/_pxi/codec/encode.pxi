@@ -36,8 +36,7 @@ cdef inline object take_bytes(object value, datum_t *out, str field):
 cdef Buffer _take_foreign_bytes(object value, datum_t *out, str field):
     cdef Buffer held
     if not PyObject_CheckBuffer(value):
-        hint = "; encode it first" if PyUnicode_Check(value) else ""
-        raise TypeError(f"a record's {field} is bytes-like or None, not {type(value).__name__}{hint}")
+        raise TypeError(f"a record's {field} is bytes-like or None, not {type(value).__name__}; encode it first")
     try:
         held = pin(value)
     except TypeError as fault:

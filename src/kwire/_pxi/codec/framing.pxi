@@ -16,6 +16,7 @@ cdef Py_ssize_t MIN_ROOM = 16 * 1024
 cdef enum:
     TLS_ALERT = 21
     TLS_HANDSHAKE = 22
+    HTTP = 0x48545450         # how an answer begins, read as a size
 
 
 @cython.final
@@ -136,6 +137,8 @@ cdef class FrameReceiver:
         if size < 0:
             raise _errors.FrameError(f"a frame claims a length of {size} bytes: this is not the Kafka protocol, "
                                      "or the listener expects TLS")
+        if size > self.max_frame and size == HTTP:
+            raise _errors.FrameError("the bytes are those of HTTP: a web server answers at this port, not a Kafka broker")
         if size > self.max_frame:
             raise _errors.FrameError(f"a frame claims {size} bytes, more than the limit of {self.max_frame}: "
                                      "this is not the Kafka protocol, or the limit is too low")

@@ -21,6 +21,7 @@ _WITH_USER = (
     "a bootstrap server with an '@' in it: give 'host:port', and user and password as {sasl_username} and "
     "{sasl_password}"
 )
+_LISTENERS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _NOT_IN_HOSTS = frozenset("/\\@?#\"'<>(){}=")
 
 
@@ -105,6 +106,8 @@ def parse_address(text: str, protocol: str = "PLAINTEXT") -> Address:
         raise ConfigError(f"bootstrap server {entry!r}: addresses are separated by commas, not semicolons")
     scheme, separator, rest = entry.partition("://")
     if separator:
+        if scheme.upper() not in _LISTENERS:
+            raise ConfigError(f"bootstrap server {entry!r}: give 'host:port', without {scheme}://")
         if scheme.upper() != protocol:
             raise ConfigError(
                 f"bootstrap server {text.strip()!r}: listener {scheme!r} is not the security protocol {protocol!r}"
@@ -136,7 +139,10 @@ def _bare_ipv6(text: str) -> str:
         )
     complete = "::" in address or address.count(":") == _IPV6_COLONS - address.count(".") // 3
     if not complete or not _IPV6_CHARACTERS.issuperset(address):
-        raise ConfigError(f"bootstrap server {text!r}: neither 'host:port' nor an IPv6 address, '[address]:port'")
+        raise ConfigError(
+            f"bootstrap server {text!r}: neither 'host:port' nor an IPv6 address, '[address]:port'; "
+            "several are separated by commas"
+        )
     return text
 
 
