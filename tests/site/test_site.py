@@ -71,7 +71,7 @@ def test_texts_of_the_troubleshooting_page_are_those_of_the_code() -> None:
     assert not missing
 
 
-OF_SPARK = {"DATA_SOURCE_NOT_FOUND", "UNSUPPORTED_DATA_SOURCE_SAVE_MODE"}
+OF_SPARK = {"Failed to find the data source", "DATA_SOURCE_NOT_FOUND", "UNSUPPORTED_DATA_SOURCE_SAVE_MODE"}
 
 
 def all_texts() -> str:
