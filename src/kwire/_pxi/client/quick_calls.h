@@ -2,7 +2,8 @@
  * left out, taken and given back, costs a fifth of a send().
  *
  * A quick function stands in front of the method that Cython compiled. It takes pointers to what was given, NULL for the
- * rest, and returns None where the call takes more: then the method itself is called, with the arguments as they came. So signature, docstring and errors are the method's. KWIRE_PLAIN (tricks.h) does without.
+ * rest, and returns None where the call takes more: then the method itself is called, with the arguments as they came.
+ * So signature, docstring and errors are the method's. KWIRE_PLAIN (tricks.h) does without.
  */
 #ifndef KWIRE_QUICK_CALLS_H
 #define KWIRE_QUICK_CALLS_H
