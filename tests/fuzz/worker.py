@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import signal
 import warnings
 from collections.abc import Callable
 
@@ -16,6 +17,7 @@ from tests.fuzz.targets import target_of
 def functions_of(name: str) -> tuple[Callable[[bytes], None], Callable[[bytes, int, int], bytes] | None]:
     """What feeds the target FAMILY/NAME, and what mutates its inputs."""
     target = target_of(name)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python does where it is a program
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     fuzz_engine.set_budget(*target.budget)
