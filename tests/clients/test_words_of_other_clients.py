@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib
 import pickle
+import pydoc
+import re
 from collections.abc import Callable
 from inspect import getdoc, signature
 from typing import Any
@@ -24,6 +26,7 @@ from kwire import (
     records,
 )
 from kwire.engine.common.absent import MODULE, RECORDS
+from kwire.errors.elsewhere import ERRORS
 
 SERVERS = "127.0.0.1:1"
 
@@ -190,7 +193,17 @@ def test_names_of_other_packages_modules(module: str, name: str) -> None:
     assert not hasattr(importlib.import_module(f"kwire.{module}"), name)
 
 
-@pytest.mark.parametrize("module", ["kwire", "kwire.aio", "kwire.admin"])
+@pytest.mark.parametrize("name", [*ERRORS, "UnknownTopicOrPartitionError", "OffsetOutOfRangeError"])
+def test_errors_of_other_packages(name: str) -> None:
+    with pytest.raises(ImportError, match=rf"^kwire\.errors\.{name}: ") as caught:
+        exec(f"from kwire.errors import KafkaError, {name}")
+    named = re.findall(r"kwire[.\w]*\.(?=[A-Z])\w+", str(caught.value).partition(": ")[2])
+    assert all(issubclass(pydoc.locate(one), kwire.KafkaError) for one in named)
+    with pytest.raises(AttributeError, match=rf"^kwire\.errors\.{name}: "):
+        getattr(errors, name)
+
+
+@pytest.mark.parametrize("module", ["kwire", "kwire.aio", "kwire.admin", "kwire.errors"])
 def test_other_names_are_missing_as_ever(module: str) -> None:
     with pytest.raises(ImportError, match=f"cannot import name 'Produser' from '{module}'"):
         exec(f"from {module} import Produser")

@@ -45,4 +45,5 @@ if not TYPE_CHECKING:
             value = getattr(import_module(_HOMES[name]), name)
             globals()[name] = value
             return value
-        raise import_module("kwire.engine.common.absent").missing(__name__, name)
+        hints = import_module("kwire.engine.common.absent").MODULE
+        raise import_module("kwire.errors.elsewhere").missing(__name__, name, hints)

@@ -487,4 +487,6 @@ if not TYPE_CHECKING:
             from kwire.errors.broker import ProducerFencedError
 
             return ProducerFencedError
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from kwire.errors.elsewhere import missing_error
+
+        raise missing_error(name)

@@ -7,7 +7,6 @@ is False. They are class attributes rather than a `__getattr__`, which would mak
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 
 from kwire._typing import TypeVar
@@ -138,22 +137,6 @@ MODULE = {
     "SerializingProducer": "it is kwire.Producer here, with value_serializer= and key_serializer=",
 }
 """Of the package itself, and of its modules whose names are those of other packages' modules."""
-
-
-def missing(module: str, name: str) -> Exception:
-    """The error for a name that `module` has not, for its `__getattr__`; other clients' names come with what to use."""
-    if name not in MODULE:
-        return AttributeError(f"module {module!r} has no attribute {name!r}")
-    text = f"{module}.{name}: {MODULE[name]}"
-    return ImportError(text, name=module) if _is_imported() else AttributeError(text)
-
-
-def _is_imported() -> bool:
-    """Whether `from module import name` asks: it would put a text of its own in the place of an AttributeError's."""
-    from opcode import opmap
-
-    asking = sys._getframe(3)
-    return asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == opmap["IMPORT_FROM"]
 
 
 POLL_KEYWORDS = {
