@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kwire import Admin, ConsumerRecord, Producer, ShareConsumer, ShareRecords, TopicPartition, errors
+from kwire.engine.consumer import poll_patience
 from kwire.testing import Broker
 from tests.timing import PATIENT, SOON
 
@@ -245,3 +246,16 @@ def test_transactions_that_were_aborted_are_not_read(broker: Broker) -> None:
     with member_of(broker) as consumer:
         assert consumer.poll(timeout=PATIENT).values() == [b"2"]
         assert consumer.commit() == {T0: None}
+
+
+def test_a_topic_that_may_be_misspelt_is_warned_of_once_and_long_before_a_poll_raises(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broker: Broker
+) -> None:
+    monkeypatch.setattr(poll_patience, "_WARN_AFTER_S", 0.2)
+    settings: dict[str, Any] = {"metadata_max_age_ms": 100, "allow_auto_create_topics": False}
+    with ShareConsumer(broker.bootstrap_servers, group_id="g", **settings) as consumer:
+        consumer.subscribe(["ordres"])
+        for _ in range(8):
+            assert not consumer.poll(timeout=0.1)
+        said = [record.message for record in caplog.records if "'ordres' does not exist" in record.message]
+        assert [text.rpartition("; ")[2] for text in said] == ["polls wait for it, and raise this in the end"]

@@ -10,13 +10,14 @@ counted anew:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from kwire._typing import TYPE_CHECKING
 from kwire.errors import UnknownTopicError
 
 if TYPE_CHECKING:
     from kwire.engine.metadata.cluster import Cluster
+    from kwire.engine.ports import Services
 
 _WARN_AFTER_S = 3.0
 """How long polls look for a topic before a warning: brokers that create it on demand have done so by then."""
@@ -48,7 +49,14 @@ class PollPatience:
             self._alone_since = None
             raise self._cluster.no_answer(f"no metadata within {self._seconds:g} s")
 
-    def missing(self, topics: Iterable[str], now: float) -> Iterator[UnknownTopicError]:
+    def check_topics(self, topics: Collection[str], core: Services, now: float) -> None:
+        """Warns of topics that are missing; raises UnknownTopicError for one that has been for too long."""
+        for _, error in self.to_warn_of(topics, now):
+            core.warn(f"{error}; polls wait for it, and raise this in the end")
+        for error in self._missing(topics, now):
+            raise error
+
+    def _missing(self, topics: Iterable[str], now: float) -> Iterator[UnknownTopicError]:
         """The errors for topics that have been missing for too long."""
         for topic, error, since in self._count(topics, now):
             if now - since >= self._seconds:

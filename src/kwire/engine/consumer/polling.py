@@ -146,14 +146,12 @@ class Polling:
         self._patience.check_brokers(now)
         subscription = self._fetcher.subscription
         group = self._membership if subscription.by_group else None
-        for topic, error in self._patience.to_warn_of(subscription.topics, now):
-            if group is None:
-                self._core.warn(f"{error}; polls wait for it, and raise this in the end")
-            elif all(tp.topic != topic for tp in subscription.states):  # else the membership tells
-                group.warn(f"{error}; the group reads it once it exists")
         if group is None:
-            for missing in self._patience.missing(subscription.topics, now):
-                raise missing
+            self._patience.check_topics(subscription.topics, self._core, now)
+            return
+        for topic, error in self._patience.to_warn_of(subscription.topics, now):
+            if all(tp.topic != topic for tp in subscription.states):  # else the membership tells
+                group.warn(f"{error}; the group reads it once it exists")
 
     # -- positions --------------------------------------------------------------------------------------------------
 

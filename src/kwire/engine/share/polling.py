@@ -213,8 +213,7 @@ class SharePolling:
         """Looks on while a poll waits: raises what makes waiting any longer useless."""
         self.membership.poll(now)
         self._patience.check_brokers(now)
-        for error in self._patience.missing(self.membership.topics, now):
-            raise error
+        self._patience.check_topics(self.membership.topics, self._core, now)
 
     # -- acknowledging ----------------------------------------------------------------------------------------------
 
