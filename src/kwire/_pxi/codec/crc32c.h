@@ -6,8 +6,9 @@
  *
  * Both functions take the checksum of what came before (0 at the start) and give the one including the new bytes, as
  * zlib's crc32() does. x86-64: CRC-32C folds 256 bytes at a time by VPCLMULQDQ where there is AVX-512, else it runs
- * three independent lanes of the SSE4.2 instruction and joins them by a carry-less product; CRC-32 folds 64 bytes at a time by PCLMULQDQ (V. Gopal et al., "Fast CRC Computation for Generic
- * Polynomials Using PCLMULQDQ Instruction", Intel 2009). AArch64: the CRC extension has both polynomials.
+ * three independent lanes of the SSE4.2 instruction and joins them by a carry-less product; CRC-32 folds 64 bytes at a
+ * time by PCLMULQDQ (V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel
+ * 2009). AArch64: the CRC extension has both polynomials.
  *
  * Plain C without Python. The tables are filled by kw_crc_install(), which the module calls once while it is imported.
  */
@@ -183,8 +184,6 @@ static int kw_crc_wide_present(void) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
 }
 
-/* The paper's constants for 0xEDB88320, reflected: a remainder is moved over 64 or 16 bytes, then cut down to 64 and,
- * by Barrett's reduction with the polynomial and its inverse, to 32 bits. */
 /* Takes in the last `rest` (1 to 15) bytes: the remainder moves up by as many, and what falls out of it is folded. At
  * least 16 bytes lie in front of `end`. */
 __attribute__((target("sse4.2,pclmul"))) static inline __m128i kw_fold_rest(
@@ -201,6 +200,8 @@ __attribute__((target("sse4.2,pclmul"))) static inline __m128i kw_fold_rest(
     return kw_fold(_mm_shuffle_epi8(state, to_end), next, by_16);
 }
 
+/* With the paper's constants for 0xEDB88320, reflected: the remainder is cut down to 64 bits and, by Barrett's reduction
+ * with the polynomial and its inverse, to 32. */
 __attribute__((target("sse4.2,pclmul"))) static inline uint32_t kw_reduce(__m128i state, __m128i by_16) {
     const __m128i by_8 = _mm_set_epi64x(0, 0x0163CD6124);
     const __m128i polynomial = _mm_set_epi64x(0x01F7011641, 0x01DB710641);
