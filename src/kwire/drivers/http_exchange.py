@@ -172,7 +172,9 @@ def _body_of_refusal(refusal: HTTPError, limits: Limits) -> bytes:
 def _opener(
     request: Request, context: ssl.SSLContext, limits: Limits, redirects: HTTPRedirectHandler, opened: ExitStack
 ) -> OpenerDirector:
-    """What opens the request. Its responses end with `opened`: urllib leaves one whose redirect it cannot read."""
+    """What opens the request. Its responses end with `opened`: urllib leaves one whose redirect it cannot read, and
+    http.client, before Python 3.12, a proxy's that it cannot read.
+    """
     proxies = ProxyHandler({}) if is_loopback(urlsplit(request.full_url).hostname or "") else ProxyHandler()
     opener = OpenerDirector()
     for handler in (
@@ -195,7 +197,7 @@ class _LimitedHttp(HTTPHandler):
 
     @override
     def http_open(self, req: Request) -> HTTPResponse:
-        return self._opened.enter_context(self.do_open(partial(_Connection, limits=self._limits), req))
+        return self.do_open(partial(_Connection, limits=self._limits, opened=self._opened), req)
 
 
 class _LimitedHttps(HTTPSHandler):
@@ -205,21 +207,31 @@ class _LimitedHttps(HTTPSHandler):
 
     @override
     def https_open(self, req: Request) -> HTTPResponse:
-        connection = partial(_TlsConnection, limits=self._limits, context=self._trusting)
-        return self._opened.enter_context(self.do_open(connection, req))
+        connection = partial(_TlsConnection, limits=self._limits, opened=self._opened, context=self._trusting)
+        return self.do_open(connection, req)
+
+
+def _response(opened: ExitStack, *arguments: Any, **more: Any) -> HTTPResponse:
+    return opened.enter_context(HTTPResponse(*arguments, **more))
 
 
 class _Connection(HTTPConnection):
-    def __init__(self, *arguments: Any, limits: Limits, **more: Any) -> None:
+    response_class: Any
+
+    def __init__(self, *arguments: Any, limits: Limits, opened: ExitStack, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._create_connection = partial(_connect, limits)
+        self.response_class = partial(_response, opened)
 
 
 class _TlsConnection(HTTPSConnection):
-    def __init__(self, *arguments: Any, limits: Limits, **more: Any) -> None:
+    response_class: Any
+
+    def __init__(self, *arguments: Any, limits: Limits, opened: ExitStack, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._limits = limits
         self._create_connection = partial(_connect, limits)
+        self.response_class = partial(_response, opened)
 
     @override
     def connect(self) -> None:
