@@ -53,15 +53,10 @@ class PollPatience:
         """Warns of topics that are missing; raises UnknownTopicError for one that has been for too long."""
         for _, error in self.to_warn_of(topics, now):
             core.warn(f"{error}; polls wait for it, and raise this in the end")
-        for error in self._missing(topics, now):
-            raise error
-
-    def _missing(self, topics: Iterable[str], now: float) -> Iterator[UnknownTopicError]:
-        """The errors for topics that have been missing for too long."""
         for topic, error, since in self._count(topics, now):
             if now - since >= self._seconds:
                 del self._missing_since[topic]
-                yield error
+                raise error
 
     def to_warn_of(self, topics: Iterable[str], now: float) -> Iterator[tuple[str, UnknownTopicError]]:
         """The topics that have been missing for a while, with the error; each once before it is there."""
