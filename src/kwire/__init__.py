@@ -118,8 +118,7 @@ if not TYPE_CHECKING:
             value = getattr(import_module(_HOMES[name]), name)
             globals()[name] = value
             return value
-        hints = import_module("kwire.engine.common.absent").MODULE
-        raise import_module("kwire.errors.elsewhere").missing(__name__, name, hints)
+        raise import_module("kwire.engine.common.absent").missing(__name__, name)
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *_HOMES, *_MODULES})

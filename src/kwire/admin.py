@@ -19,7 +19,7 @@ from kwire._admin.topics import TopicCalls
 from kwire._admin.transactions import TransactionCalls
 from kwire._typing import TYPE_CHECKING, Any, Self, Unpack
 from kwire.engine.common import absent
-from kwire.engine.common.absent import MODULE, without
+from kwire.engine.common.absent import missing, without
 from kwire.engine.settings.clients import AdminSettings
 from kwire.engine.settings.config import configured_by, keywords
 
@@ -171,9 +171,7 @@ else:
             return getattr(import_module(f"kwire.engine.admin.{_HOMES[name]}"), name)
         if name in ("PartitionInfo", "TopicInfo"):
             return getattr(import_module("kwire.engine.metadata.metadata"), name)
-        from kwire.errors.elsewhere import missing
-
-        raise missing(__name__, name, MODULE)
+        raise missing(__name__, name)
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

@@ -139,6 +139,13 @@ MODULE = {
 """Of the package itself, and of its modules whose names are those of other packages' modules."""
 
 
+def missing(module: str, name: str) -> Exception:
+    """The error for a name that `module` has not, for its `__getattr__`; those of MODULE come with what to use."""
+    from kwire.errors import elsewhere
+
+    return elsewhere.missing(module, name, MODULE, depth=1)
+
+
 POLL_KEYWORDS = {
     "num_messages": "it is max_records= here",
     "timeout_ms": "it is timeout= here, in seconds or a timedelta",
