@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.compare import report
-from benchmarks.compare.brokers import KINDS
+from benchmarks.compare.brokers import KAFKA_NODES, KINDS
 from benchmarks.compare.measure import Plan, Result, measure
 from benchmarks.compare.processes import ROOT
 from benchmarks.compare.rows import CONTENDERS, GROUPS, KWIRE, ROWS, choose, left_out
@@ -82,7 +82,7 @@ def _measure(options: argparse.Namespace) -> Path:
     plan = Plan(rounds, options.quick, options.broker, [KWIRE, *options.only], tell)
     rows = choose(options.rows, quick=options.quick)
     if not options.rows and shutil.which("java") is None:
-        rows = [row for row in rows if row.broker != "kafka"]
+        rows = [row for row in rows if row.broker not in KAFKA_NODES]
     missing = "" if options.rows else left_out(rows)
     if missing:
         tell(f"left out: {missing}")

@@ -103,18 +103,30 @@ def _measure_clients(rows: list[Row], plan: Plan, contenders: Contenders, kind: 
     topics = {task.topic: task for task in tasks.values()}
     plan.tell(f"starting {kind} {release}".rstrip())
     with brokers.running(kind, {topic: task.partitions for topic, task in topics.items()}, release) as broker:
-        for task in topics.values():
-            plan.tell(f"preparing topic {task.topic}")
-            contenders.run(_preparation(replace(task, bootstrap=broker.bootstrap)))
+        unprepared = {task.topic: _prepare(contenders, broker, task, plan) for task in topics.values()}
         for same_run in _same_runs(rows):
             row = same_run[0]
             if kind in brokers.KAFKA_NODES:
-                _warm_up(contenders, [_at(broker, tasks[row.run, name]) for name in plan.order(row, 0)], plan)
+                to_run = [tasks[row.run, name] for name in plan.order(row, 0)]
+                _warm_up(contenders, [_at(broker, task) for task in to_run if not unprepared[task.topic]], plan)
             for number in plan.rounds_of(row):
                 for contender in plan.order(row, number):
                     plan.tell(f"{row.title}, round {number + 1} of {len(plan.rounds_of(row))}: {contender}")
-                    task = _at(broker, tasks[row.run, contender])
-                    yield from _run(contenders, task, same_run, number, kind)
+                    task = tasks[row.run, contender]
+                    if error := unprepared[task.topic]:
+                        yield from (Result(each.name, contender, number, kind, error=error) for each in same_run)
+                    else:
+                        yield from _run(contenders, _at(broker, task), same_run, number, kind)
+
+
+def _prepare(contenders: Contenders, broker: brokers.Running, task: Task, plan: Plan) -> str:
+    """What failed, or "": the rows of other topics are measured all the same."""
+    plan.tell(f"preparing topic {task.topic}")
+    try:
+        contenders.run(_preparation(replace(task, bootstrap=broker.bootstrap)))
+    except ContenderError as failure:
+        return f"topic {task.topic} was not prepared: {failure}"
+    return ""
 
 
 def _warm_up(contenders: Contenders, tasks: list[Task], plan: Plan) -> None:

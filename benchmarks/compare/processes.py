@@ -50,9 +50,12 @@ class ContenderError(Exception):
 
 
 def environment() -> dict[str, str]:
-    """For contenders and brokers: this tree's kwire, and no variable that changes how Python runs."""
+    """For contenders and brokers: this tree's kwire, and no variable that changes how Python runs.
+
+    numpy, which pyarrow imports, starts threads of OpenBLAS that spin for tens of milliseconds: no client's work.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return {**kept, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    return {**kept, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "OPENBLAS_NUM_THREADS": "1"}
 
 
 class LineProcess:

@@ -64,3 +64,12 @@ def test_a_contender_that_fails_is_a_result_with_an_error() -> None:
     assert 0.1 < mine.measured["compiled_mb"] < 5
     assert "no-such-package is not installed" in failed.error
     assert failed == Result("size", "no-such-package", 0, error=failed.error)
+
+
+def test_a_topic_that_was_not_filled_fails_its_rows_and_no_others() -> None:
+    unread = Row("unread", "unread", "consume", "consume", {KWIRE: 60}, options={"writer": "no-such-writer"})
+    sent = Row("sent", "sent", "produce", "produce", {KWIRE: 60})
+    failed, mine = measure([unread, sent], Plan(1, True, "embedded", (KWIRE,), lambda text: None))
+    assert "topic in-100-50 was not prepared: the parent process of no_such_writer" in failed.error
+    assert mine.error == ""
+    assert mine.measured["count"] == 50
