@@ -259,7 +259,7 @@ _READING = [
 ]
 _GZIP = {**_CODEC, "same_run_as": "encode-gzip"}
 _WRITING = [
-    _row(_CODEC, "append", "encode, one append() per record", max_cost=95, aiokafka=2.5, kafka_python=20),
+    _row(_CODEC, "append", "encode, one append() per record", max_cost=95, aiokafka=2.8, kafka_python=20),
     _row(_CODEC, "encode-values", "encode a list of values", max_cost=45, aiokafka=5),
     _row(_CODEC, "encode-arrow", "encode from Arrow", max_cost=30, aiokafka=8),
     _row(_GZIP, "encode-gzip", "encode 1.1 MB with gzip", unit="ms", scale=RECORDS / 1e6, aiokafka=4, kafka_python=4),
@@ -289,7 +289,7 @@ def _steps(named: list[tuple[str, str]], limit: float) -> list[Row]:
 
 
 _PRODUCING = [
-    _row(_DELIVERIES, "produce-deliveries", "produce, each delivery read", max_cost=0.30, confluent=6),
+    _row(_DELIVERIES, "produce-deliveries", "produce, each delivery read", max_cost=0.30, confluent=10),
     _row(
         _DELIVERIES,
         "produce-deliveries-rate",
@@ -299,7 +299,7 @@ _PRODUCING = [
         rate=1e3,
         max_cost=1e3 / 3.3,
     ),
-    _row(_PRODUCE, "produce-fire-and-forget", "produce, fire and forget", records=_SENT_IN_C, confluent=4),
+    _row(_PRODUCE, "produce-fire-and-forget", "produce, fire and forget", records=_SENT_IN_C, confluent=7),
     _row(_NAMED, "produce-1-partition", "produce to 1 named partition", partitions=1),
     _row(_NAMED, "produce-32-partitions", "produce to 32 partitions, round robin", partitions=32, **_NOT_WORSE),
     _row(_NAMED, "produce-512-partitions", "produce to 512 partitions, round robin", partitions=512, **_NOT_WORSE),
@@ -310,11 +310,11 @@ _PRODUCING = [
     _row(_OLD, "produce-message-sets", "produce message sets (0.10)", confluent=3),
 ]
 _CONSUMING = [
-    _row(_CONSUME, "consume-records", "consume to records", max_cost=0.21, confluent=4.5),
+    _row(_CONSUME, "consume-records", "consume to records", max_cost=0.21, confluent=6.5),
     _row(_ONE_BY_ONE, "consume-one-by-one", "consume one by one, read 4 fields", output="one-by-one"),
     _row(_CONSUME, "consume-fields", "consume, read 4 fields", records=_READ_IN_C, output="fields"),
-    _row(_CONSUME, "consume-values", "consume to values", max_cost=0.17, confluent=5.5, output="values"),
-    _row(_COLUMNS, "consume-columns", "consume to columns (confluent: to messages)", max_cost=0.10, confluent=9),
+    _row(_CONSUME, "consume-values", "consume to values", max_cost=0.17, confluent=9, output="values"),
+    _row(_COLUMNS, "consume-columns", "consume to columns (confluent: to messages)", max_cost=0.10, confluent=11),
     _row(_LARGE_VALUES, "consume-1k", "consume 1 KiB to values", confluent=2.3),
     _row(_LARGE_VALUES, "consume-10k", "consume 10 KiB to values", records=_READ_10K, size=10_240),
 ]
@@ -335,8 +335,8 @@ _LATENCY = [
     _row(_LINGER_5, "wire-linger-5-p99", f"{_TO_THE_WIRE}, linger 5 ms: p99", metric="p99_us", max_cost=7000),
 ]
 _ASYNCIO = [
-    _row(_AIO_ROUND_TRIP, "aio-round-trip-p50", "asyncio, one record in flight, p50", metric="p50_us", aiokafka=2.8),
-    _row(_AIO_ROUND_TRIP, "aio-round-trip-p99", "asyncio, one record in flight, p99", metric="p99_us", aiokafka=2.8),
+    _row(_AIO_ROUND_TRIP, "aio-round-trip-p50", "asyncio, one record in flight, p50", metric="p50_us", aiokafka=4.5),
+    _row(_AIO_ROUND_TRIP, "aio-round-trip-p99", "asyncio, one record in flight, p99", metric="p99_us", aiokafka=4.5),
     _row(_ON_UVLOOP, "uvloop-round-trip-p50", "uvloop, one record in flight, p50", metric="p50_us"),
     _row(
         _AIO_PRODUCE,
@@ -360,7 +360,7 @@ _ASYNCIO = [
         "asyncio consume to columns (aiokafka: to lists)",
         records=_AIO_READ_LISTS,
         output="columns",
-        aiokafka=15,
+        aiokafka=18,
     ),
     _row(
         _AIO_CONSUME,
