@@ -19,7 +19,7 @@ from tests.brokers.processes import Child
 from tests.brokers.spark_jars import resolve_spark_jars
 
 from benchmarks.compare.processes import ROOT
-from benchmarks.spark.process_tree import cpu_seconds
+from benchmarks.spark.process_tree import cpu_between, cpu_of_tree
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,10 +48,11 @@ class Context:
 
     def cost_of(self, work: Callable[[], int]) -> Cost:
         """Runs `work`, which returns its number of rows."""
-        cpu, broker_cpu, began = cpu_seconds(self.jvm_pid), cpu_seconds(self.broker_pid), time.perf_counter()
+        spark, broker, began = cpu_of_tree(self.jvm_pid), cpu_of_tree(self.broker_pid), time.perf_counter()
         rows = work()
         wall = time.perf_counter() - began
-        return Cost(rows, cpu_seconds(self.jvm_pid) - cpu, wall, cpu_seconds(self.broker_pid) - broker_cpu)
+        cpu = cpu_between(spark, cpu_of_tree(self.jvm_pid))
+        return Cost(rows, cpu, wall, cpu_between(broker, cpu_of_tree(self.broker_pid)))
 
     def read(self, source: str, topic: str, **options: str) -> DataFrame:
         """The topic by `format(source)`, from its first record to its last."""

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from benchmarks.spark import report
-from benchmarks.spark.process_tree import cpu_seconds
+from benchmarks.spark.process_tree import Used, cpu_between, cpu_of_tree
 from benchmarks.spark.report import Result
 from benchmarks.spark.session import Cost
 
@@ -86,6 +86,16 @@ def test_the_page_gets_its_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 def test_children_that_have_ended_still_count() -> None:
-    before = cpu_seconds(os.getpid())
+    before = cpu_of_tree(os.getpid())
     subprocess.run([sys.executable, "-c", BURN], check=True)
-    assert 0.25 < cpu_seconds(os.getpid()) - before < 60
+    assert 0.25 < cpu_between(before, cpu_of_tree(os.getpid())) < 60
+
+
+def test_what_an_ended_process_had_used_before_is_not_counted_again() -> None:
+    before = {1: Used(10, 0), 2: Used(5, 1)}
+    assert cpu_between(before, {1: Used(11, 8)}) == 1 + 2
+
+
+def test_a_worker_that_nobody_waited_for_does_not_make_the_cost_less() -> None:
+    before = {1: Used(10, 0), 2: Used(1, 0), 3: Used(30, 0)}
+    assert cpu_between(before, {1: Used(11, 1.5)}) == 1
