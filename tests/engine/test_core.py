@@ -10,6 +10,7 @@ import pytest
 from kwire import errors, protocol
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.request import ANY, CONTROLLER
+from kwire.engine.connections.brokers import NEXT_BROKER_AFTER_S
 from kwire.engine.connections.connection import CONNECT
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.schema.api_keys import CREATE_TOPICS, LIST_OFFSETS, METADATA, PRODUCE
@@ -409,3 +410,20 @@ def test_of_two_idle_brokers_the_one_heard_from_last_is_asked() -> None:
     outcome = world.ask(ANY, METADATA, metadata)
     world.run(lambda: outcome.ended)
     assert len(first.requests) == before + 1
+
+
+def test_what_waits_for_any_broker_goes_to_one_that_answers_again() -> None:
+    """The other one cannot be reached, and an attempt to connect takes much longer until it says so."""
+    first = Broker("4.4.0", 0, A)
+    first.brokers = {0: A, 1: B}
+    world = World({A: first, B: Blackhole()}, ProducerSettings(bootstrap_servers=[tuple(A)]))
+    world.core.cluster.track(["t"], world.now)
+    world.run(lambda: len(world.core.cluster.brokers) == 2)
+    world.core.cluster.stop()
+    first.holds = 3.0
+    held = world.ask(0, METADATA, metadata)
+    world.run(world.now + 1.1)
+    outcome = world.ask(ANY, METADATA, metadata)
+    world.run(lambda: outcome.ended)
+    assert outcome.error is None
+    assert 0 < outcome.ended_at - held.ended_at < NEXT_BROKER_AFTER_S + 0.1

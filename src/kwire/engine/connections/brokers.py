@@ -2,9 +2,9 @@
 
 Layer 3, no I/O. Requests for whichever broker can be reached wait here: they go to the least busy one that is ready
 and answers, else another address is tried, and after NEXT_BROKER_AFTER_S one more at the same time. They go to one that
-seems to hang while no other can be tried, and fail when all addresses have failed. Nodes report to `Brokers`
-(`ports.NodeOwner`); `on_trouble(error, now)` is called when a connection fails or ends: leaders may have moved. What
-waits while brokers refuse this client is failed when `refusals.py` says so.
+seems to hang while no other can be tried, or once it answers again, and fail when all addresses have failed. Nodes
+report to `Brokers` (`ports.NodeOwner`); `on_trouble(error, now)` is called when a connection fails or ends: leaders may
+have moved. What waits while brokers refuse this client is failed when `refusals.py` says so.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from kwire._codec import Timer
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.outage import Outage
 from kwire.engine.common.request import Request
@@ -23,7 +24,8 @@ from kwire.engine.connections.refusals import Refusals
 from kwire.errors import AuthError, ConnectError, KafkaError
 
 NEXT_BROKER_AFTER_S = 0.3
-"""Seconds after which, if no broker could be reached yet, another address is tried at the same time."""
+"""Seconds after which, if no broker could be reached yet, another address is tried at the same time; and after which
+one that seemed to hang is looked at again."""
 
 
 class Brokers:
@@ -44,6 +46,7 @@ class Brokers:
         first = int(rng() * len(addresses)) % len(addresses)
         self._bootstrap = addresses[first:] + addresses[:first]
         self._bootstrap_ids = -2
+        self._look: Timer | None = None
         self._first_contact = Outage(lambda: "the cluster", connections.warn)
         self.refusals = Refusals(connections, self._candidates, self._fail_waiting, self._pump)
 
@@ -66,10 +69,17 @@ class Brokers:
             for request in waiting:
                 best.submit(request, now)
             return
+        if any(node.connection is not None for node in self.nodes.values()):
+            self._look_again(now)
         if self.refusals.error is not None:
             self.refusals.tell_soon(now)
         elif self.refusals.others_hang or not any(node.state == NEGOTIATING for node in self._candidates()):
             self._try_next(now)
+
+    def _look_again(self, now: float) -> None:
+        """A broker that seems to hang may answer before another one can be reached."""
+        if self._look is None or not self._look.active:
+            self._look = self._connections.call_at(now + NEXT_BROKER_AFTER_S, self._pump)
 
     def _best(self, now: float) -> Node | None:
         """The least busy broker that is ready; one that seems to hang only while no other can be tried.
@@ -212,6 +222,7 @@ class Brokers:
     def reset(self) -> None:
         """After an interrupted step: forgets all connections, attempts and waiting requests."""
         self._waiting.clear()
+        self._look = None
         self.refusals.reset()
         for node in self.nodes.values():
             node.reset()
