@@ -226,6 +226,18 @@ def test_a_static_leader_that_comes_back_goes_on_leading_without_a_new_assignmen
     assert again.membership.metadata.generation_id > generation
 
 
+def test_partitions_that_come_while_a_static_leader_is_forgotten_are_assigned() -> None:
+    """It is asked to leave the assignment as it was, and has seen itself that it is of fewer partitions."""
+    world = world_of()
+    one = member_of(world, "one", group_instance_id="i", session_timeout_ms=6000)
+    world.run(lambda: one.owned == ALL)
+    world.faults.error("Heartbeat", UNKNOWN_MEMBER_ID)
+    world.run(lambda: one.membership.lost_by is not None)
+    world.cluster.add_partitions(world.cluster.topics["t"], 2)
+    one.core.cluster.refresh(world.now)
+    world.run(lambda: one.owned == partitions_of("t", 6))
+
+
 def test_partitions_that_come_later_are_assigned() -> None:
     world = world_of()
     one = member_of(world, "one", metadata_max_age_ms=500)

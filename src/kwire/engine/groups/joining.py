@@ -71,7 +71,8 @@ class Joining(Recoverable):
     """One try at a time.
 
     on_joined(now)              JoinGroup is answered
-    on_roles(topics)            the topics that the member assigns, as the leader; None: another one leads
+    on_roles(topics, skips)     the topics that the member assigns, as the leader; None: another one leads. `skips`:
+                                they were assigned before
     on_synced(partitions, now)  SyncGroup is answered
     on_failed(error, now)       the try has failed
     """
@@ -85,7 +86,7 @@ class Joining(Recoverable):
         assignors: Assignors,
         *,
         on_joined: Callable[[float], None],
-        on_roles: Callable[[frozenset[str] | None], None],
+        on_roles: Callable[[frozenset[str] | None, bool], None],
         on_synced: Callable[[tuple[TopicPartition, ...], float], None],
         on_failed: Callable[[KafkaError, float], None],
     ) -> None:
@@ -182,7 +183,7 @@ class Joining(Recoverable):
         self._on_joined(now)
         if response.leader != response.member_id:
             self.forget_topics()
-            self._on_roles(None)
+            self._on_roles(None, False)
             self._sync({}, now)
             return
         rows = [(row.member_id, row.group_instance_id, row.metadata) for row in response.members]
@@ -209,7 +210,7 @@ class Joining(Recoverable):
         if rows is None or any(self._core.cluster.topic(name) is None for name in topics):
             return
         self._rows = None
-        self._on_roles(topics)
+        self._on_roles(topics, self._skips)
         if self._skips:
             self._sync({}, now)
             return

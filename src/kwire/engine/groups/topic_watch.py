@@ -60,10 +60,12 @@ class TopicWatch:
         """The present topics go to the group."""
         self.joined = self._subscription.subscribed
 
-    def lead(self, topics: frozenset[str] | None) -> None:
-        """The member has assigned the partitions of these topics; None: another one is the leader."""
+    def lead(self, topics: frozenset[str] | None, skips: bool = False) -> None:
+        """The member has assigned the partitions of these topics; None: another one is the leader. `skips`: they were
+        assigned before, and what this member saw then still counts, if it was not another process of the same name."""
+        if topics is None or topics != self._led or not skips:
+            self._seen = {} if topics is None else self._partitions(topics)
         self._led = topics
-        self._seen = {} if topics is None else self._partitions(topics)
 
     @property
     def leads(self) -> bool:
