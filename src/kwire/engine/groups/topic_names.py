@@ -2,7 +2,7 @@
 
 Layer 3, no I/O. A name comes from the metadata that the client has, else from a Metadata request by id, which is
 repeated while a broker does not know the id: one that lags, or a topic that was deleted and that the coordinator is
-about to take away again.
+about to take away again. Where the broker that was asked is silent, another one is asked, too.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable
 from kwire import errors, protocol
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.calls.hedged_request import HedgedRequest
 from kwire.engine.common.recovery import Recoverable
-from kwire.engine.common.request import ANY, Request
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import METADATA
 
@@ -44,7 +44,7 @@ class TopicNames(Recoverable):
         self._on_missing = on_missing
         self._known: dict[UUID, str] = {}
         self._missing: frozenset[UUID] = frozenset()
-        self._request: Request | None = None
+        self._request: HedgedRequest | None = None
         self._again: Timer | None = None
         self._failures = 0
         core.cluster.listeners.append(self._on_metadata)
@@ -96,8 +96,8 @@ class TopicNames(Recoverable):
         self._again = None
         if self._missing and self._request is None:
             versions = range(_FIRST_VERSION_BY_ID, protocol.APIS[METADATA].versions[-1] + 1)
-            request = self._core.request(
-                ANY, METADATA, self._message, self._on_response, self._on_error, now, versions=versions
+            request = HedgedRequest(
+                self._core, METADATA, self._message, self._on_response, self._on_error, now, versions=versions
             )
             self._request = None if request.done else request
 
