@@ -22,7 +22,7 @@ RECORDS = 2_000
 """Between two kills."""
 WITHIN_S = 90.0
 
-pytestmark = [pytest.mark.kafka, pytest.mark.kafka_all, pytest.mark.wall_clock]
+pytestmark = [pytest.mark.kafka, pytest.mark.wall_clock, *([] if SOAK else [pytest.mark.kafka_all])]
 
 
 @pytest.mark.timeout(300 + KILLS * 20)
