@@ -36,6 +36,7 @@ from tests.engine.world import Peer, World
 
 EPOCH_MS = 1_700_000_000_000
 START = 1000.0
+ELECTED_AFTER_S = 1.0
 
 
 class Served:
@@ -122,13 +123,21 @@ class EmbeddedClient(World):
         self.busy_until[connection] = when
 
         def arrive() -> None:
-            if connection in self.open:
+            if connection not in self.open or connection in self.shared.half_open:
+                return
+            resumes = self.shared.hung_until(connection)
+            if resumes > self.now:
+                self.busy_until[connection] = max(resumes, self.busy_until[connection])
+                self.at(self.busy_until[connection], arrive)
+            else:
                 self.served[connection].take(frame)
 
         self.at(when, arrive)
 
     def send_answer(self, connection: Connection, answer: Answer) -> None:
         """The answer is on its way, behind those that were sent before, or the connection dies with it."""
+        if connection in self.shared.half_open:
+            return
         data = b"".join(bytes(part) for part in answer.parts)
         if data and self.shared.loses_answer():
             self.lose(connection, "reset with an answer on its way")
@@ -139,7 +148,8 @@ class EmbeddedClient(World):
             if answer.close_reason is not None:
                 self.lose(connection, answer.close_reason)
 
-        when = max(self.now + self.shared.latency(), self.answered_until.get(connection, 0.0))
+        resumes = self.shared.hung_until(connection)
+        when = max(self.now + self.shared.latency(), self.answered_until.get(connection, 0.0), resumes)
         self.answered_until[connection] = when
         self.at(when, arrive)
 
@@ -193,6 +203,10 @@ class EmbeddedWorld:
         self.agenda: list[tuple[float, int, Callable[[], None]]] = []
         self.order = itertools.count()
         self.loss = 0.0
+        self.hangs = 0.0
+        self.half_open: set[Connection] = set()
+        """Connections whose bytes get lost in both directions, without a word."""
+        self._hung: dict[Address, float] = {}
         self.disturbing = False
         self.happened: list[tuple[float, str]] = []
         for name, partitions in (topics or {}).items():
@@ -302,12 +316,32 @@ class EmbeddedWorld:
         self.note(f"coordinator of {key} to {node}")
         self.cluster.coordinators.move(kind, key, node)
 
-    def disturb(self, every: float = 1.0, *, loss: float = 0.01, keys: Iterable[tuple[int, str]] = ()) -> None:
+    def hang(self, node: int, seconds: float) -> None:
+        """The node does nothing for so long, and then all that it was asked meanwhile; others lead after a second."""
+        self.note(f"{node} hangs for {seconds:.1f} s")
+        self._hung[self.addresses[node]] = self.now + seconds
+        if seconds > ELECTED_AFTER_S:
+            self.at(self.now + ELECTED_AFTER_S, lambda: self._elect_others(node))
+
+    def _elect_others(self, node: int) -> None:
+        others = [each.node_id for each in self.cluster.nodes.alive if each.node_id != node]
+        led = [row for topic in self.cluster.topics.values() for row in topic.partitions if row.leader == node]
+        for partition in led if others else ():
+            self.cluster.move_leader(partition, self.rng.choice(others))
+
+    def hung_until(self, connection: Connection) -> float:
+        """When the node at the other end goes on, if it hangs."""
+        return self._hung.get(connection.address, 0.0)
+
+    def disturb(
+        self, every: float = 1.0, *, loss: float = 0.01, keys: Iterable[tuple[int, str]] = (), hangs: float = 0.0
+    ) -> None:
         """From now on something breaks every so many seconds; an answer is lost with probability `loss`.
 
-        `keys` are the (kind, key) whose coordinators may move. One node always lives.
+        `keys` are the (kind, key) whose coordinators may move. One node always lives. `hangs`: how much of it is
+        silent, nodes that hang and connections that are half open.
         """
-        self.loss, self.disturbing = loss, True
+        self.loss, self.disturbing, self.hangs = loss, True, hangs
         moved = list(keys)
 
         def strike() -> None:
@@ -321,6 +355,9 @@ class EmbeddedWorld:
         """One misfortune."""
         alive = [node.node_id for node in self.cluster.nodes.alive]
         chosen = self.rng.choice(alive)
+        if self.hangs and self.rng.random() < self.hangs:
+            self.strike_silently(chosen)
+            return
         kind = self.rng.choice(["kill", "leader", "coordinator", "connections"])
         if kind == "kill" and len(alive) > 1:
             self.kill(chosen)
@@ -335,9 +372,20 @@ class EmbeddedWorld:
             self.note(f"connections of client {self.clients.index(client)} to {chosen}")
             client.lose_all(self.addresses[chosen])
 
+    def strike_silently(self, node: int) -> None:
+        """One misfortune of which nobody is told."""
+        connections = [each.connection for each in self.served()]
+        if self.rng.random() < 0.5 or not connections:
+            self.hang(node, self.rng.uniform(0.5, 20.0))
+        else:
+            chosen = self.rng.choice(connections)
+            self.note(f"a connection to {chosen.address.port} is half open")
+            self.half_open.add(chosen)
+
     def calm(self) -> None:
         """Nothing breaks any more, and every node lives."""
         self.disturbing, self.loss = False, 0.0
+        self._hung.clear()
         for node in self.cluster.nodes.ids:
             self.revive(node)
 

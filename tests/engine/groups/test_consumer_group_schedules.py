@@ -127,14 +127,15 @@ def test_members_of_both_protocols_share_a_group(policy: str) -> None:
     world.run(lambda: group.at_rest and all(len(group.finished[tp]) == 10 for tp in group.partitions))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_random_schedules(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "hangs"), [*((seed, 0.0) for seed in SEEDS), (0, 0.4), (1, 0.4)])
+def test_random_schedules(seed: int, hangs: float) -> None:
+    """`hangs`: how much of what breaks is nodes that hang and connections that are half open."""
     world = make_world(seed)
     write(world, 800)
     group = Group(world, "t", group_protocol="consumer")
     for _ in range(3):
         group.join(dawdles=0.03)
-    world.disturb(every=1.0, loss=0.01, keys=[(GROUP, GROUP_ID)])
+    world.disturb(every=1.0, loss=0.01, keys=[(GROUP, GROUP_ID)], hangs=hangs)
     end = world.now + 90.0
     while world.now < end:
         world.run(world.now + world.rng.uniform(0.5, 8.0))

@@ -136,6 +136,16 @@ def test_no_partition_is_owned_twice_and_all_are_owned_in_the_end(seed: int, str
     story.settle()
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES, ids="+".join)
+def test_the_same_while_nodes_hang_and_connections_are_half_open(strategy: tuple[str, ...]) -> None:
+    for seed in SEEDS:
+        story = Story(seed, strategy)
+        story.world.disturb(2.0, loss=0.01, keys=[(GROUP, "g")], hangs=0.4)
+        story.join()
+        story.play(30)
+        story.settle()
+
+
 @pytest.mark.parametrize("release", ["0.10.0.1", "0.10.2.2", "2.2.2", "2.8.2", "3.9.2"])
 def test_the_same_with_older_brokers(release: str) -> None:
     story = Story(1, ("range",), release)

@@ -24,14 +24,14 @@ APIS = ["Produce", "EndTxn", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffset
 class Story:
     """A producer that commits and aborts by chance, and what should be in the log after that."""
 
-    def __init__(self, version: int, seed: int, *, hostile: bool = False) -> None:
+    def __init__(self, version: int, seed: int, *, hostile: bool = False, hangs: float = 0.0) -> None:
         self.rng = random.Random(seed)
         self.hostile = hostile
         self.world = TransactionWorld(
             version, seed=seed, topics={"t": 3, "in": 1}, transaction_state_log_num_partitions=5
         )
         self.world.cluster.transactions.markers_after_s = self.rng.choice([0.0, 0.01, 0.05])
-        self.world.disturb(every=0.7, loss=0.02, keys=[(TRANSACTION, "tx"), (GROUP, "g")])
+        self.world.disturb(every=0.7, loss=0.02, keys=[(TRANSACTION, "tx"), (GROUP, "g")], hangs=hangs)
         self.expected: list[tuple[int, bytes]] = []
         self.undecided: list[list[tuple[int, bytes]]] = []
         self.number = 0
@@ -138,6 +138,15 @@ def test_only_what_was_committed_is_read_once_and_in_order(version: int, seed: i
         story.step()
     story.check()
     assert len(story.expected) > 40
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_same_while_nodes_hang_and_connections_are_half_open(version: int, seed: int) -> None:
+    story = Story(version, seed, hangs=0.4)
+    for _ in range(20):
+        story.step()
+    story.check()
 
 
 @pytest.mark.parametrize("version", [1, 2])
