@@ -199,7 +199,8 @@ class Admin(
     Keywords are the settings below. Each call takes `timeout=` in seconds (default
     `default_api_timeout_ms`) and is retried within it where that can help. Errors: ConfigError for arguments;
     ConnectError with a cause for each address; UnknownTopicError; BrokerError, also code 35 where the broker is too old
-    for the call; KafkaTimeoutError.
+    for the call; KafkaTimeoutError. Where some of several things fail, the error is that of the first: its `failures`
+    has each with its error, its `results` the others with what the call returns of them.
     """
 
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[AdminOptions]) -> None:

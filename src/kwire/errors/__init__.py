@@ -94,10 +94,11 @@ class KafkaError(Exception):
     """The base of every exception that kwire raises.
 
     Of a call about several groups, partitions or topics, `failures` has each that failed with its error, and the error
-    itself is that of the first.
+    itself is that of the first; `results` has the others, with what the call returns of each.
     """
 
     failures: Mapping[Any, KafkaError] = {}
+    results: Mapping[Any, Any] = {}
 
 
 class ConfigError(KafkaError, ValueError):

@@ -29,6 +29,7 @@ class ListOffsets(AdminApi[TopicPartition, OffsetAndTimestamp]):
 
     api_key = LIST_OFFSETS
     retries_codes = True
+    tells_all = True
 
     def __init__(self, times: Mapping[TopicPartition, int], *, isolation: int) -> None:
         self.what = f"ListOffsets of {_some(times)}"

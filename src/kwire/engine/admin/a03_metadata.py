@@ -59,7 +59,7 @@ class DescribeTopics(AdminApi[None, Topics]):
             elif code != NONE:
                 failed[name] = errors.broker.error_for(code, f"topic {name!r}")
         if failed:
-            raise all_of(failed)
+            raise all_of(failed, {name: found[name] for name in names if name not in failed})
         return {name: found[name] for name in names}
 
     @override

@@ -57,6 +57,21 @@ class DescribeGroups(GroupsApi[GroupDescription | None]):
         return explained(error, "include_authorized_operations needs Kafka 2.3 or newer") if self._operations else error
 
 
+class DescribeClassicGroups(DescribeGroups):
+    """The same, with an error for one that is not a classic group."""
+
+    @override
+    def result(
+        self, keys: Sequence[str], response: protocol.DescribeGroupsResponse, version: int
+    ) -> Mapping[str, GroupDescription | KafkaError]:
+        found = super().result(keys, response, version)
+        return {name: described or _no_classic_group(name) for name, described in found.items()}
+
+
+def _no_classic_group(name: str) -> KafkaError:
+    return errors.broker.error_for(GROUP_ID_NOT_FOUND, f"group {name!r}: there is no classic group of that id")
+
+
 def _described(row: Row) -> GroupDescription | KafkaError | None:
     if row.error_code == GROUP_ID_NOT_FOUND or (not row.error_code and row.group_state == _DEAD):
         return None

@@ -59,9 +59,10 @@ class DescribeUserScramCredentials(AccessApi[str | None, Found]):
         if self._users is not None:
             return found
         failed = {user: outcome for user, outcome in found.items() if isinstance(outcome, KafkaError)}
+        results = self.merge({user: row for user, row in found.items() if not isinstance(row, KafkaError)})
         if failed:
-            raise all_of(failed)
-        return {None: self.merge({user: row for user, row in found.items() if not isinstance(row, KafkaError)})}
+            raise all_of(failed, results)
+        return {None: results}
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:

@@ -32,7 +32,8 @@ Partition = TypeVar("Partition", bound=tuple[str, int])
 
 
 class Question(Generic[T]):
-    """`api` is what to ask, None for nothing; `finish` makes the answer of the results by part, {} for None."""
+    """`api` is what to ask, None for nothing; `finish` makes the answer of the results by part, {} for None. Where some
+    parts have failed, it makes what is told of the others."""
 
     __slots__ = ("api", "finish")
 

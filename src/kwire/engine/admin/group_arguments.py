@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from kwire._typing import TYPE_CHECKING
+from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.calls import arguments
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
@@ -42,6 +42,19 @@ def offsets_wanted(groups: OffsetsWanted, partitions: Partitions) -> dict[str, l
             raise ConfigError("partitions= is for all groups; where groups is a mapping, it has those of each")
         return {group_id(name): _partitions(each) for name, each in groups.items()}
     return dict.fromkeys(group_ids(groups), _partitions(partitions))
+
+
+def offsets_found(
+    groups: OffsetsWanted, wanted: Mapping[str, list[TopicPartition] | None]
+) -> Callable[[Mapping[str, Any]], Any]:
+    """What makes the answer of the offsets of each group: those of one group, or by group; None for a partition that
+    was wanted and has none."""
+
+    def answer(found: Mapping[str, Any]) -> Any:
+        rows = {name: {**dict.fromkeys(wanted[name] or ()), **found[name]} for name in found}
+        return rows[groups] if isinstance(groups, str) else rows
+
+    return answer
 
 
 def _partitions(given: Partitions) -> list[TopicPartition] | None:

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.engine.admin.a13_leave_group import MemberToRemove, RemoveMembers
-from kwire.engine.admin.a15_describe_groups import DescribeGroups
+from kwire.engine.admin.a15_describe_groups import DescribeClassicGroups, DescribeGroups
 from kwire.engine.admin.a16_list_groups import ListGroups
 from kwire.engine.admin.a42_delete_groups import DeleteGroups
 from kwire.engine.admin.a69_consumer_group_describe import DescribeConsumerGroups
 from kwire.engine.admin.calls import Question, describe_topics, ends_of
-from kwire.engine.admin.group_arguments import group_id, group_ids, names, offsets_wanted
+from kwire.engine.admin.group_arguments import group_id, group_ids, names, offsets_found, offsets_wanted
 from kwire.engine.admin.group_offsets import AlterGroupOffsets, DeleteGroupOffsets, ListGroupOffsets
 from kwire.engine.admin.group_results import GroupDescription, GroupListing, MemberDescription
 from kwire.engine.calls import arguments
@@ -22,11 +22,10 @@ from kwire.engine.calls.offsets import LATEST, OffsetAndMetadata
 from kwire.engine.calls.refusals import all_of
 from kwire.engine.calls.words import word_in
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.common.notebooks import RowsByKey, as_rows
+from kwire.engine.common.notebooks import RowsByKey
 from kwire.engine.groups.committable import committable
 from kwire.errors import BrokerError, ConfigError, KafkaError
-from kwire.errors.broker import GroupIdNotFoundError, UnsupportedVersionError, error_for
-from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
+from kwire.errors.broker import GroupIdNotFoundError, UnsupportedVersionError
 
 if TYPE_CHECKING:
     from kwire.engine.admin.group_arguments import Names, OffsetsWanted, Partitions
@@ -50,8 +49,6 @@ _STATES = (
     "Stable",
 )
 _MEMBERS_WANTED = "expected group_instance_ids, MemberToRemove(member_id=...) or members of a description"
-
-Described = dict[str, GroupDescription | None]
 
 
 class Progress(NamedTuple):
@@ -92,35 +89,37 @@ def describe_groups(
     ids = group_ids(groups)
     arguments.flag(operations, "include_authorized_operations")
     api = DescribeGroups(ids, operations=operations) if ids else None
-    found: Described = yield from inquiry.ask(Question(api, dict))
-    return (yield from inquiry.ask(_describe_others(found, operations=operations)))
-
-
-def _describe_others(found: Described, *, operations: bool) -> Question[dict[str, GroupDescription]]:
+    found, error = yield from _outcome(inquiry, Question(api, dict))
     left = [name for name, description in found.items() if description is None]
+    rest = DescribeConsumerGroups(left, operations=operations) if left else None
+    others, other_error = yield from _outcome(inquiry, Question(rest, dict))
+    known = {name: found.get(name) or others.get(name) for name in ids}
+    described = RowsByKey({name: description for name, description in known.items() if description is not None})
+    if error is not None and other_error is not None:
+        failed = {**error.failures, **other_error.failures}
+        raise all_of({name: failed[name] for name in ids if name in failed}, described)
+    error = error or other_error
+    if error is None:
+        return described
+    error.results = described
+    raise error
 
-    def all_of_them(others: Mapping[str, GroupDescription]) -> dict[str, GroupDescription]:
-        return {name: description or others[name] for name, description in found.items()}
 
-    return Question(DescribeConsumerGroups(left, operations=operations) if left else None, all_of_them)
+def _outcome(inquiry: Inquiry, question: Question[dict[str, Any]]) -> Wait[tuple[Mapping[str, Any], KafkaError | None]]:
+    """The results, and the error of those groups that have none; one that is of no group is raised."""
+    try:
+        return (yield from inquiry.ask(question)), None
+    except KafkaError as error:
+        if not error.failures:
+            raise
+        return error.results, error
 
 
 def describe_classic_groups(groups: Iterable[str], *, operations: bool) -> Question[dict[str, GroupDescription]]:
     """`Admin.describe_classic_groups`."""
     ids = group_ids(groups)
     arguments.flag(operations, "include_authorized_operations")
-
-    def classic(found: Described) -> dict[str, GroupDescription]:
-        missing: dict[str, KafkaError] = {
-            name: error_for(GROUP_ID_NOT_FOUND, f"group {name!r}: there is no classic group of that id")
-            for name, description in found.items()
-            if description is None
-        }
-        if missing:
-            raise all_of(missing)
-        return {name: description for name, description in found.items() if description is not None}
-
-    return Question(DescribeGroups(ids, operations=operations) if ids else None, classic)
+    return Question(DescribeClassicGroups(ids, operations=operations) if ids else None, dict)
 
 
 def delete_groups(groups: Iterable[str]) -> Question[None]:
@@ -142,9 +141,8 @@ def list_offsets_of(inquiry: Inquiry, groups: OffsetsWanted, partitions: Partiti
     that were named, None where nothing is committed."""
     wanted = offsets_wanted(groups, partitions)
     arguments.flag(stable, "require_stable")
-    found = yield from inquiry.ask(Question(ListGroupOffsets(wanted, stable=stable) if wanted else None, dict))
-    rows = {name: {**dict.fromkeys(wanted[name] or ()), **found[name]} for name in wanted}
-    return as_rows(rows[groups] if isinstance(groups, str) else rows)
+    api = ListGroupOffsets(wanted, stable=stable) if wanted else None
+    return (yield from inquiry.ask(Question(api, offsets_found(groups, wanted))))
 
 
 def alter_offsets(group: str, offsets: Mapping[Any, int | OffsetAndMetadata]) -> Question[None]:

@@ -11,6 +11,7 @@ from kwire._typing import TYPE_CHECKING, Any, TypeVar
 from kwire.engine.calls.calls import result_of
 from kwire.engine.calls.fan_out import AdminApi, FanOutCall
 from kwire.engine.common.notebooks import as_rows
+from kwire.errors import KafkaError
 
 if TYPE_CHECKING:
     from kwire.engine.admin.calls import Question
@@ -34,10 +35,16 @@ class Inquiry:
         return max(self._until - self._door.now(), 0.0)
 
     def ask(self, question: Question[T]) -> Wait[T]:
-        """The answer; raises the error that there is in its place."""
+        """The answer; raises the error that there is in its place, with the part of the answer that there is."""
         if question.api is None:
             return as_rows(question.finish({}))
-        found = yield from result_of(self._door, partial(self._begin, question.api), self.seconds_left)
+        try:
+            found = yield from result_of(self._door, partial(self._begin, question.api), self.seconds_left)
+        except KafkaError as error:
+            if error.results:
+                told: Any = question.finish(error.results)
+                error.results = as_rows(told or {})
+            raise
         return as_rows(question.finish(found))
 
     def _begin(self, api: AdminApi[Any, Any], now: float, deadline: float) -> FanOutCall[Any, Any]:

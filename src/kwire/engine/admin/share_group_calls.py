@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.admin.a77_share_group_describe import DescribeShareGroups
 from kwire.engine.admin.calls import Question
-from kwire.engine.admin.group_arguments import group_id, group_ids, offsets_wanted
+from kwire.engine.admin.group_arguments import group_id, group_ids, offsets_found, offsets_wanted
 from kwire.engine.admin.share_group_offsets import (
     AlterShareGroupOffsets,
     DeleteShareGroupOffsets,
@@ -34,12 +34,7 @@ def describe_share_groups(groups: Iterable[str], *, operations: bool) -> Questio
 def list_offsets(groups: OffsetsWanted, partitions: Partitions) -> Question[Any]:
     """`Admin.list_share_group_offsets`: of one group its offsets, of several a dict of those of each."""
     wanted = offsets_wanted(groups, partitions)
-
-    def by_group(found: Mapping[str, Any]) -> Any:
-        rows = {name: {**dict.fromkeys(wanted[name] or ()), **found[name]} for name in wanted}
-        return rows[groups] if isinstance(groups, str) else rows
-
-    return Question(ListShareGroupOffsets(wanted) if wanted else None, by_group)
+    return Question(ListShareGroupOffsets(wanted) if wanted else None, offsets_found(groups, wanted))
 
 
 def alter_offsets(group: str, offsets: Mapping[Any, int]) -> Question[None]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 _MAX_NAMED = 3
 """How many brokers that have not answered are named in errors."""
@@ -130,7 +131,7 @@ class FanOutCall(Call, Generic[Key, Result]):
         if not self._api.tells_all:
             return next((reason for reason in reasons.values() if reason is not None), late)
         failed = {**self._failed, **{key: reasons[key] or late for key in unsettled}}
-        return all_of({key: failed[key] for key in self.keys or () if key in failed}) if failed else late
+        return self._with_results(all_of(self._in_order(failed))) if failed else late
 
     @override
     def under_way(self) -> str:
@@ -186,11 +187,19 @@ class FanOutCall(Call, Generic[Key, Result]):
         if self.keys is None or len(self._found) + len(self._failed) < len(self.keys):
             return False
         if self._failed:
-            failed = {key: self._failed[key] for key in self.keys if key in self._failed}
-            self.fail(self._api.explain(all_of(failed)), now)
+            self.fail(self._with_results(self._api.explain(all_of(self._in_order(self._failed)))), now)
         else:
-            self.succeed(self._api.merge({key: self._found[key] for key in self.keys}), now)
+            self.succeed(self._api.merge(self._in_order(self._found)), now)
         return True
+
+    def _with_results(self, error: KafkaError) -> KafkaError:
+        """The error of some keys, with the results of the others, if any has one."""
+        if self._found:
+            error.results = self._api.merge(self._in_order(self._found)) or {}
+        return error
+
+    def _in_order(self, by_key: Mapping[Key, Value]) -> dict[Key, Value]:
+        return {key: by_key[key] for key in self.keys or () if key in by_key}
 
     def _is_settled(self, key: Key) -> bool:
         return key in self._found or key in self._failed

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
+from types import MappingProxyType
 
 from kwire import errors
 from kwire._typing import Any, TypeVar
@@ -17,8 +18,8 @@ from kwire.schema.api_keys import FIND_COORDINATOR
 Name = TypeVar("Name")
 
 
-def all_of(failed: Mapping[Any, KafkaError]) -> KafkaError:
-    """The error that tells of all these, of which there is one at least."""
+def all_of(failed: Mapping[Any, KafkaError], results: Mapping[Any, Any] = MappingProxyType({})) -> KafkaError:
+    """The error that tells of all these, of which there is one at least; `results` are those of the others."""
     first, *others = failed
     error = failed[first]
     if isinstance(error, BrokerError):
@@ -27,7 +28,7 @@ def all_of(failed: Mapping[Any, KafkaError]) -> KafkaError:
         error = errors.broker.error_for(error.code, error.context + more)
     else:
         error = copy(error)
-    error.failures = dict(failed)
+    error.failures, error.results = dict(failed), results
     return error
 
 
