@@ -10,6 +10,7 @@ from types import TracebackType
 from kwire._door import ThreadDoor
 from kwire._typing import TYPE_CHECKING, Self, override
 from kwire.drivers.reactor import Reactor
+from kwire.engine.common import other_blocks
 from kwire.fronts.front import LAST_PUSH_S, Front, SettingsType
 
 if TYPE_CHECKING:
@@ -63,3 +64,6 @@ class Client(Front[SettingsType]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    if not TYPE_CHECKING:
+        __aenter__ = other_blocks.WITH

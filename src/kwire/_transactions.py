@@ -9,6 +9,7 @@ from types import TracebackType
 
 from kwire._client import Client
 from kwire._typing import TYPE_CHECKING
+from kwire.engine.common import other_blocks
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.fronts.producer import ProducerFront
 
@@ -93,3 +94,6 @@ class Transaction:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._producer._door.run(self._producer._transactional().leave(error))
+
+    if not TYPE_CHECKING:
+        __aenter__ = other_blocks.WITH_TRANSACTION

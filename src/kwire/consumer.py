@@ -12,7 +12,7 @@ from kwire._client import Client
 from kwire._codec import ConsumerRecord
 from kwire._typing import TYPE_CHECKING, Any, Never, Self, Unpack, override
 from kwire.engine.calls.offsets import EARLIEST, LATEST, OffsetAndTimestamp
-from kwire.engine.common import absent
+from kwire.engine.common import absent, other_blocks
 from kwire.engine.common.absent import without
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.records import ConsumerRecords
@@ -86,6 +86,9 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         """
         while records := self._door.run(self._polled(None, None, {})):
             yield from self._hand_out(iter(records))
+
+    if not TYPE_CHECKING:
+        __aiter__ = other_blocks.FOR
 
     def unsubscribe(self) -> None:
         """Stops reading and leaves the group: what is finished is committed, and the listener is called."""

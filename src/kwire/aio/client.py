@@ -12,6 +12,7 @@ from types import TracebackType
 from kwire._typing import TYPE_CHECKING, Self, override
 from kwire.aio.door import LoopDoor
 from kwire.drivers.loop import LoopDriver
+from kwire.engine.common import other_blocks
 from kwire.fronts.front import LAST_PUSH_S, Front, SettingsType
 from kwire.schema import k00_produce, k01_fetch, k03_metadata, k22_init_producer_id
 
@@ -51,6 +52,9 @@ class Client(Front[SettingsType]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    if not TYPE_CHECKING:
+        __enter__ = other_blocks.ASYNC_WITH
 
     async def client_instance_id(self, timeout: Timeout = None) -> UUID:
         """The id under which brokers know the metrics that this client pushes (KIP-714), as one of them has given it.

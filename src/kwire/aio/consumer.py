@@ -16,7 +16,7 @@ from kwire._codec import ConsumerRecord, LoopIterator
 from kwire._typing import TYPE_CHECKING, Any, Never, Self, Unpack, override
 from kwire.aio.client import Client
 from kwire.engine.calls.offsets import EARLIEST, LATEST, OffsetAndTimestamp
-from kwire.engine.common import absent
+from kwire.engine.common import absent, other_blocks
 from kwire.engine.common.absent import without
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.records import ConsumerRecords
@@ -206,6 +206,9 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
             if not records:
                 raise StopAsyncIteration
         return record
+
+    if not TYPE_CHECKING:
+        __iter__ = other_blocks.ASYNC_FOR
 
     def unsubscribe(self) -> asyncio.Future[None]:
         """Reads nothing any more, and leaves the group: what is finished is committed, and the listener called.

@@ -11,6 +11,7 @@ from types import TracebackType
 
 from kwire._typing import TYPE_CHECKING
 from kwire.aio.client import Client
+from kwire.engine.common import other_blocks
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.fronts.producer import ProducerFront
 
@@ -96,3 +97,6 @@ class Transaction:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._producer._door.run(self._producer._transactional().leave(error))
+
+    if not TYPE_CHECKING:
+        __enter__ = other_blocks.ASYNC_WITH_TRANSACTION

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from kwire import records
+from kwire.engine.common import other_blocks
 from kwire.engine.common.addresses import Address
 from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
 from kwire.protocol import proposal
@@ -230,6 +231,9 @@ class Broker(NodeControls):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    if not TYPE_CHECKING:
+        __aenter__ = other_blocks.WITH_BROKER
 
     def __repr__(self) -> str:
         if not hasattr(self, "_server"):
