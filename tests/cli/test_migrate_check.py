@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import kwire
+import kwire.registry.config
 from kwire.cli.migrating import peers, registries
 from kwire.cli.migrating.judging import (
     MISSING,
@@ -249,7 +250,7 @@ serializer({"amount": 1}, None)
 """
     rows = outcomes(found(kwire, tmp_path / "f.py", text))
     assert rows[12, "serializer(...)"] == "differs"
-    assert rows[6, "proxy"] == "missing"
+    assert rows[6, "proxy"] == "differs"
     assert rows[6, "basic.auth.user.info"] == "renamed"
     assert rows[7, "SchemaRegistryClient.get_latest_version"] == "renamed"
     assert rows[8, "auto.register.schemas"] == "renamed"
@@ -431,6 +432,23 @@ def test_what_answers_name_is_there() -> None:
                 assert hasattr(client, name), text
     for home, name in re.findall(r"\b(kwire(?:\.\w+)*)\.(\w+)", f"{NAMES} {absent.MODULE}"):
         assert hasattr(import_module(home), name), f"{home}.{name}"
+
+
+def test_what_a_registry_refuses_and_only_that_is_told_to_differ() -> None:
+    refused = {
+        name
+        for name in registries.SETTINGS
+        for part in kwire.registry.config._HINTS
+        if name.startswith(part) and name not in kwire.registry.config._KNOWN
+    }
+    told = {name for name, hint in registries.SETTINGS.items() if isinstance(hint, absent.Differs | absent.Missing)}
+    assert told == {"proxy"} <= refused
+    settings = kwire.registry.config.keywords_of(
+        {"url": "http://a", "bearer.auth.identity.pool.id": "pool", "bearer.auth.logical.cluster": "lsrc"}, print
+    )
+    for name in ("bearer.auth.identity.pool.id", "bearer.auth.logical.cluster"):
+        [(header, value)] = re.findall(r"'([\w-]+)': (\w+)", registries.SETTINGS[name])
+        assert header in settings["headers"], (name, value)
 
 
 def test_the_calls_of_admins_that_answers_show_can_be_made_so() -> None:

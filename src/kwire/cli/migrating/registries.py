@@ -68,15 +68,17 @@ SETTINGS: Mapping[str, str] = {
     "bearer.auth.credentials.source": NotNeeded("token= takes a text or a callable"),
     "bearer.auth.custom.provider.function": "token=, a callable that returns a token, or (token, lifetime in seconds)",
     "bearer.auth.custom.provider.config": NotNeeded("the callable of token= knows what it needs"),
+    "bearer.auth.identity.pool.id": "headers={'Confluent-Identity-Pool-Id': id}",
     "bearer.auth.issuer.endpoint.query": "token=, a callable that asks that address and returns (token, lifetime in "
     "seconds)",
     "bearer.auth.issuer.endpoint.url": "token=kwire.registry.ClientCredentials(url, client_id, client_secret, scope=)",
+    "bearer.auth.logical.cluster": "headers={'target-sr-cluster': id}",
     "bearer.auth.scope": "token=kwire.registry.ClientCredentials(url, client_id, client_secret, scope=)",
     "bearer.auth.token": "token=",
     "cache.capacity": NotNeeded("what never changes is kept"),
     "cache.latest.ttl.sec": NotNeeded("latest() asks each time"),
     "max.retries": "retries=",
-    "proxy": Missing("a Registry connects without a proxy"),
+    "proxy": Differs("the environment's https_proxy, http_proxy and no_proxy are used"),
     "retries.max.wait.ms": NotNeeded("a try waits retry_backoff_ms, the next one twice that"),
     "retries.wait.ms": "retry_backoff_ms=",
     "ssl.ca.location": "ssl_ca_location=",
@@ -85,10 +87,6 @@ SETTINGS: Mapping[str, str] = {
     "ssl.key.password": "ssl_key_password=",
     "timeout": "request_timeout_ms=, in milliseconds",
     "url": "the first argument of Registry(url)",
-    **dict.fromkeys(
-        ("bearer.auth.identity.pool.id", "bearer.auth.logical.cluster"),
-        Missing("token= says who one is; these headers are not sent"),
-    ),
 }
 
 SERIALIZER_SETTINGS: Mapping[str, str] = {
