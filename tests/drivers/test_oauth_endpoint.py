@@ -166,6 +166,21 @@ def test_certificates_are_loaded_when_a_client_is_made() -> None:
         token_source(settings("https://id.example/token", https_ca_location="/nowhere.pem"))
 
 
+def test_authorities_that_are_replaced_are_read_for_the_next_token(tmp_path: Path) -> None:
+    context, file = server_context(tmp_path), tmp_path / "ca.pem"
+    file.write_text(AUTHORITY.pem)
+    with serving(Endpoint((200, {"access_token": "abc", "expires_in": 5})), context) as endpoint:
+        fetch = token_source(settings(endpoint.url, https_ca_location=str(file)))
+        assert fetch() == ("abc", 5)
+        other = Authority()
+        files = other.issue().write(tmp_path)
+        context.load_cert_chain(files.certificate, files.key)
+        with pytest.raises(AuthError, match="its certificate is not accepted"):
+            fetch()
+        file.write_text(other.pem)
+        assert fetch() == ("abc", 5)
+
+
 def test_no_proxy_stands_between_us_and_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with serving(Endpoint((200, {"access_token": "abc", "expires_in": 5}))) as endpoint:

@@ -322,6 +322,27 @@ def test_a_registry_that_asks_for_a_certificate(tmp_path: Path) -> None:
         assert json.loads(with_key.by_id(7).text) == OLD
 
 
+def test_certificates_that_are_replaced_are_read_for_the_next_request(tmp_path: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+
+    def rotate() -> None:
+        authority = Authority()
+        files = authority.issue("registry").write(tmp_path)
+        context.load_cert_chain(files.certificate, files.key)
+        (tmp_path / "ca.pem").write_text(authority.pem)
+
+    rotate()
+    with serving(context) as server:
+        for id_ in (7, 8, 9):
+            server.add(id_, OLD)
+        registry = at(server.url, ssl_ca_location=tmp_path / "ca.pem")
+        assert registry.by_id(7)
+        rotate()
+        assert registry.by_id(8)
+        (tmp_path / "ca.pem").write_text("half of a certif")
+        assert registry.by_id(9)
+
+
 def test_a_key_that_is_encrypted_is_refused_and_not_asked_about(tmp_path: Path) -> None:
     issued = Authority().issue("client")
     (tmp_path / "client.pem").write_text(issued.pem + issued.encrypted_key_pem)

@@ -24,6 +24,7 @@ from urllib.request import Request
 
 from kwire.drivers.http_exchange import RETRIED, Answer, Limits, NoRedirects, TransientError, exchange
 from kwire.drivers.tls_context import load_authorities, load_location, load_trust_store
+from kwire.drivers.tls_renewal import RenewedContext
 from kwire.engine.common.secret import without_secrets
 from kwire.engine.connections.sasl.exchange import quoted
 from kwire.engine.settings.security import SecuritySettings
@@ -35,13 +36,15 @@ Fetched = tuple[str, float]
 _MAX_ANSWER = 1024 * 1024
 _FIRST_WAIT_S, _MAX_WAIT_S = 0.1, 2.0
 _SAID = 1000
+_FILES = ("https_ca_location", "ssl_ca_location", "ssl_truststore_location")
 _SHARE_OF_SETUP = 0.5
 """Of the time for a connection, which a login is part of: an error says more than its end."""
 
 
 def token_source(settings: SecuritySettings) -> Callable[[], Fetched]:
     """What fetches a token each time it is called; raises ConfigError for certificates that cannot be loaded."""
-    return partial(fetch_token, settings, _trusting(settings))
+    renewed = RenewedContext(partial(_trusting, settings), (getattr(settings, name) for name in _FILES))
+    return lambda: fetch_token(settings, renewed.current())
 
 
 def fetch_token(settings: SecuritySettings, context: ssl.SSLContext | None = None) -> Fetched:

@@ -82,7 +82,7 @@ class TlsClient:
         """Raises ConfigError for certificates and keys that cannot be used."""
         from kwire.drivers.tls_renewal import RenewedContext
 
-        renewed = RenewedContext(settings)
+        renewed = RenewedContext.of_client(settings)
         return cls(renewed.current(), renewed)
 
     def begin(self, connection: Connection) -> TlsConnection:

@@ -1,4 +1,4 @@
-"""The files of certificates and keys that a client's TLS context was made of, and the context anew once they change.
+"""The files of certificates and keys that a TLS context was made of, and the context anew once they change.
 
 Layer 4; imported only where TLS is used. Certificates are replaced while clients live, and what they replace expires: a
 connection made later has to show the new one. So the files are looked at, not read, for each new connection.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.tls_context import make_context
@@ -26,20 +27,25 @@ _FILES = (
     "ssl_keystore_location",
 )
 
-State = list[tuple[int, int, int] | None]
+_State = list[tuple[int, int, int] | None]
 """Of each file: inode, size, time of its last change; None for one that is not there."""
 
 
 class RenewedContext:
-    """The context of a client, as its files were when `current` was last asked for."""
+    """A context that `make` makes of the files at `paths`, as they were when `current` was last asked for."""
 
-    def __init__(self, settings: SecuritySettings) -> None:
+    def __init__(self, make: Callable[[], ssl.SSLContext], paths: Iterable[str | None]) -> None:
         """Raises ConfigError for certificates and keys that cannot be used."""
-        self._settings = settings
-        given = settings.ssl_context is not None
-        self._paths = [] if given else [path for name in _FILES if (path := getattr(settings, name)) is not None]
+        self._make = make
+        self._paths = [path for path in paths if path]
         self._seen = self._state()
-        self._context = make_context(settings)
+        self._context = make()
+
+    @classmethod
+    def of_client(cls, settings: SecuritySettings) -> RenewedContext:
+        """That of a client's connections to brokers; raises ConfigError."""
+        names = () if settings.ssl_context is not None else _FILES
+        return cls(partial(make_context, settings), (getattr(settings, name) for name in names))
 
     def current(self) -> ssl.SSLContext:
         """Made anew if files have changed; while they do not fit each other, as in the middle of a change, it stays."""
@@ -47,14 +53,14 @@ class RenewedContext:
         if state != self._seen:
             self._seen = state
             try:
-                self._context = make_context(self._settings)
+                self._context = self._make()
             except (ConfigError, Warning) as error:
                 _log.warning("Certificates have changed, and those from before are used: %s", error)
             else:
                 _log.info("Certificates have changed, and are used from now on")
         return self._context
 
-    def _state(self) -> State:
+    def _state(self) -> _State:
         return [_state_of(file) for path in self._paths for file in _files_of(path)]
 
 

@@ -11,7 +11,7 @@ import ssl
 import time
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.request import Request
 
 from kwire.drivers.http_exchange import (
@@ -28,6 +28,9 @@ from kwire.engine.connections.sasl.exchange import quoted
 from kwire.errors import IncompatibleSchemaError, RegistryError, UnknownSchemaError
 from kwire.registry.flows import Apart, Flow, Pause
 from kwire.registry.settings import Endpoint, RegistrySettings
+
+if TYPE_CHECKING:
+    from kwire.drivers.tls_renewal import RenewedContext
 
 MAX_ANSWER: Final = 8 << 20
 _CONTENT: Final = "application/vnd.schemaregistry.v1+json"
@@ -53,13 +56,15 @@ class Site:
     def __init__(self, settings: RegistrySettings) -> None:
         self.settings = settings
         self.answering = 0
-        self._context: ssl.SSLContext | None = None
+        self._trusted: RenewedContext | None = None
 
     @property
     def context(self) -> ssl.SSLContext:
-        if self._context is None:
-            self._context = self.settings.trusting()
-        return self._context
+        if self._trusted is None:
+            from kwire.drivers.tls_renewal import RenewedContext
+
+            self._trusted = RenewedContext(self.settings.trusting, self.settings.files)
+        return self._trusted.current()
 
 
 class Asking:

@@ -19,6 +19,7 @@ Token = str | tuple[str, float]
 """A bearer token; with the seconds that it lasts, it is asked for anew only after most of them."""
 
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_FILES: Final = ("ssl_ca_location", "ssl_certificate_location", "ssl_key_location")
 _SHARE_OF_LIFETIME: Final = 0.8
 
 
@@ -58,16 +59,20 @@ class RegistrySettings:
             raise ConfigError("token and username or password exclude each other")
         if self.ssl_key_location and not self.ssl_certificate_location:
             raise ConfigError("ssl_key_location is given without ssl_certificate_location")
-        files = ("ssl_ca_location", "ssl_certificate_location", "ssl_key_location")
-        if self.ssl_context is not None and any(getattr(self, name) for name in files):
+        if self.ssl_context is not None and any(getattr(self, name) for name in _FILES):
             raise ConfigError("ssl_context excludes the other ssl settings")
-        for name in files:
+        for name in _FILES:
             file = getattr(self, name)
             if file and not os.path.isfile(file):
                 raise ConfigError(f"{name}: there is no file {file}")
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_tokens": []}
+
+    @property
+    def files(self) -> list[str]:
+        """Those that https was set up with."""
+        return [getattr(self, name) for name in _FILES]
 
     @property
     def urls(self) -> str:
