@@ -173,3 +173,11 @@ def test_edit_makes_a_file_for_its_owner_and_checks_it_afterwards(
     assert (outcome.code, f"{path} is not TOML" in outcome.err) == (1, True)
     monkeypatch.setenv("VISUAL", "no-such-editor")
     assert "no-such-editor: No such file or directory; the variable EDITOR" in kwire("config", "edit").err
+
+
+def test_who_takes_profiles_for_configs_is_told_where_those_are(kwire: Kwire) -> None:
+    outcome = kwire("config", "set", "topics", "orders", "retention.ms=1")
+    assert outcome.code == 2
+    assert outcome.err.endswith(
+        "is not one of list, show, path, edit; configs of topics, brokers and groups: kwire configs\n"
+    )

@@ -161,7 +161,7 @@ def test_a_folder_that_is_not_there_is_an_error(kwire: Kwire, broker: Broker, tm
     ("arguments", "said"),
     [
         (["--output", "t.csv"], "a name that ends in .parquet, .arrow"),
-        (["--output", "t.parquet", "--group", "g"], "--group cannot be combined with --output"),
+        (["--output", "t.parquet", "--group", "g"], "what is read is committed before the file is whole"),
         (["--output", "t.parquet", "--null", "x"], "--null cannot be combined with --output"),
         (["--output", "t.parquet", "--on-error", "keep"], "--on-error keep cannot be combined with --output"),
         (["--output", "t.parquet", "-J"], "not allowed with argument"),

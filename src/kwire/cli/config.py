@@ -36,7 +36,8 @@ bootstrap.servers = "localhost:9092"
 
 def add_parser(commands: Commands) -> None:
     """Adds the noun and its verbs."""
-    add_noun(commands, "config", "Lists, shows and edits the profiles that --profile takes.", _VERBS)
+    says = "Lists, shows and edits the profiles that --profile takes."
+    add_noun(commands, "config", says, _VERBS, instead="; configs of topics, brokers and groups: kwire configs")
 
 
 def _add_name(parser: Parser) -> None:

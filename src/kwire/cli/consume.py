@@ -63,6 +63,7 @@ with --group:
   is killed is printed again by the next one. --from is for partitions in which the group has committed nothing yet:
   latest (the default), earliest, or -1h. To begin anew, take another name, or: kwire groups delete GROUP.
   -e ends it at the end that the partitions have when it starts, --to before that, --follow -e when nothing is left.
+  Not with --output: the file is there once it is whole, and what is committed before would be lost if it never is.
 """
 _FIRST_ANSWER_S = 1.0
 
@@ -279,7 +280,9 @@ def _file(options: argparse.Namespace, look: Look) -> AbstractContextManager[Ren
     from kwire.cli.consume_file import check_output, writing_file
 
     check_output(options.output)
-    for name, is_given in (("--group", options.group), ("--null", options.null), ("--on-error keep", look.keeps)):
+    if options.group:
+        raise UsageError("--group cannot be combined with --output: what is read is committed before the file is whole")
+    for name, is_given in (("--null", options.null), ("--on-error keep", look.keeps)):
         if is_given:
             raise UsageError(f"{name} cannot be combined with --output")
     return writing_file(options.output, look, options.count)

@@ -47,9 +47,16 @@ class Elsewhere(NamedTuple):
 
 
 def add_noun(
-    commands: Commands, name: str, says: str, verbs: Sequence[Verb], elsewhere: Elsewhere | None = None
+    commands: Commands,
+    name: str,
+    says: str,
+    verbs: Sequence[Verb],
+    elsewhere: Elsewhere | None = None,
+    *,
+    instead: str = "",
 ) -> None:
-    """Adds the noun with its verbs, which talk to brokers unless `elsewhere`."""
+    """Adds the noun with its verbs, which talk to brokers unless `elsewhere`; `instead` is for who means
+    another."""
     where = elsewhere or Elsewhere(
         lambda parser: add_connection_options(parser, explained=False),
         SECURE_EXAMPLE.format(command=f"{name} -b broker:9093"),
@@ -64,7 +71,7 @@ def add_noun(
     under = noun.add_subparsers(dest="verb", metavar="VERB", required=True)
     for verb in verbs:
         _add_verb(under, name, verb, where.add_options)
-    noun.arranged = lambda given: _verb_first(noun, under.choices, given)
+    noun.arranged = lambda given: _verb_first(noun, under.choices, given, instead)
 
 
 def _add_verb(under: Commands, noun: str, verb: Verb, add_options: Callable[[Parser], None]) -> None:
@@ -84,8 +91,8 @@ def _add_verb(under: Commands, noun: str, verb: Verb, add_options: Callable[[Par
     parser.set_defaults(run=verb.run, parser=parser)
 
 
-def _verb_first(noun: Parser, verbs: dict[str, Parser], given: list[str]) -> list[str]:
-    """The arguments with the verb in front; an unknown one is a usage error."""
+def _verb_first(noun: Parser, verbs: dict[str, Parser], given: list[str], hint: str) -> list[str]:
+    """The arguments with the verb in front; an unknown one is a usage error, with the hint."""
     if given[:1] in (["-h"], ["--help"]):
         return given
     actions = {option: action for parser in verbs.values() for option, action in parser._option_string_actions.items()}
@@ -99,7 +106,8 @@ def _verb_first(noun: Parser, verbs: dict[str, Parser], given: list[str]) -> lis
     if name not in verbs:
         names = takewhile(lambda text: not text.startswith("-"), given[at:])
         near = with_nearest(repr(name), map(repr, verbs))
-        hint = f"; to see it: {noun.prog} describe {' '.join(names)}" if "describe" in verbs and "?" not in near else ""
+        if "describe" in verbs and "?" not in near:
+            hint = f"; to see it: {noun.prog} describe {' '.join(names)}"
         noun.error(f"{near} is not one of {', '.join(verbs)}{hint}")
     return [name, *given[:at], *given[at + 1 :]]
 
