@@ -68,7 +68,7 @@ class KwireHook(BaseHook):
                 cluster = admin.describe_cluster(timeout=10)
         except kwire.KafkaError as error:
             return False, str(error)
-        return True, f"{len(cluster.brokers)} brokers can be reached"
+        return True, f"brokers that answer: {len(cluster.brokers)}"
 
 
 class ProduceToTopicOperator(BaseOperator):

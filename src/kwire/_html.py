@@ -16,7 +16,7 @@ from html import escape
 from itertools import islice
 from typing import Any, Final
 
-from kwire.errors.listing import first_of
+from kwire.errors.listing import counted, first_of
 
 MAX_RECORDS: Final = 10
 """Rows of a table of records."""
@@ -97,7 +97,7 @@ def _size(count: int) -> str:
     size, unit = float(count), 0
     while size >= _KILO and unit < len(_UNITS) - 1:
         size, unit = size / _KILO, unit + 1
-    return f"{size:,.1f} {_UNITS[unit]}" if unit else f"{count} bytes"
+    return f"{size:,.1f} {_UNITS[unit]}" if unit else counted(count, "byte")
 
 
 # --- results and snapshots ---

@@ -30,6 +30,7 @@ from kwire.engine.producer.waits import close
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.settings.config import configured_by, keywords
 from kwire.errors import KafkaError
+from kwire.errors.listing import counted
 from kwire.fronts.producer import ClosedBecauseOf
 
 if TYPE_CHECKING:
@@ -121,7 +122,10 @@ class Producer(ProducerBase, TransactionCalls):
         count = self._undelivered()
         try:
             if count:
-                _warn(f"{dropped.name} was dropped with {count} records undelivered: call flush() or close()", self)
+                _warn(
+                    f"{dropped.name} was dropped with {counted(count, 'record')} undelivered: call flush() or close()",
+                    self,
+                )
         finally:
             if not sys.is_finalizing() and (count or reactor.has_resources):
                 self._accumulator.closed = CLOSED

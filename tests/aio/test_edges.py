@@ -160,9 +160,9 @@ def test_the_variables_of_the_task_that_began_a_connection_are_not_kept(run: Run
 @pytest.mark.parametrize(
     ("end", "warning"),
     [
-        ("asyncio.run(main())", "event loop of a producer ended with 1 records undelivered"),
-        ("asyncio.run(main()); asyncio.run(main())", "event loop of a producer ended with 1 records undelivered"),
-        ("asyncio.run(left())", "was left with 1 records undelivered"),
+        ("asyncio.run(main())", "event loop of a producer ended with 1 record undelivered"),
+        ("asyncio.run(main()); asyncio.run(main())", "event loop of a producer ended with 1 record undelivered"),
+        ("asyncio.run(left())", "was left with 1 record undelivered"),
     ],
 )
 def test_records_that_the_end_of_the_loop_cut_off_are_warned_of(dead: str, end: str, warning: str) -> None:

@@ -76,7 +76,7 @@ def test_what_cannot_be_serialized_is_the_error_of_its_delivery_and_of_the_flush
             assert (caught.value.topic, caught.value.field) == ("t", "value")
             await producer.flush()
             producer.send("t", 13)
-            with pytest.raises(errors.DeliveryError, match="1 records could not be serialized") as both:
+            with pytest.raises(errors.DeliveryError, match="1 record could not be serialized") as both:
                 await producer.flush()
             assert isinstance(both.value.exceptions[0], SerializationError)
             await producer.flush()
@@ -93,7 +93,7 @@ def test_close_waits_for_serializers_as_long_as_it_may(broker: Broker, run: Run)
     async def main() -> None:
         producer = aio.Producer(broker.bootstrap_servers, value_serializer=hangs)
         first, hanging = producer.send("t", b"x"), producer.send("t", b"hang")
-        with pytest.raises(errors.KafkaTimeoutError, match="1 records still wait for their serializers"):
+        with pytest.raises(errors.KafkaTimeoutError, match="serializers are still busy with 1 record"):
             await producer.flush(timeout=0.2)
         before = asyncio.get_running_loop().time()
         with pytest.raises(errors.DeliveryError):

@@ -72,7 +72,7 @@ def test_it_ends_at_a_damaged_message_and_says_where_and_what_would_work(
                      done.err)  # fmt: skip
     assert copied(broker, 0) == [b"a"]
     again = kwire("copy", "--quiet", "--skip-corrupt", "--from", source, "--to", to)
-    assert again.err.endswith("\n1 records to clicks; damaged and left out: 1, of 11 bytes\n")
+    assert again.err.endswith("\n1 record to clicks; damaged and left out: 1, of 11 bytes\n")
     assert copied(broker, 0) == [b"a", b"c"]
 
 
@@ -110,7 +110,7 @@ def test_where_a_length_cannot_be_right_it_goes_on_with_the_next_segment(
     done = kwire("copy", "--skip-corrupt", "--from", source, "--to", to)
     assert done.code == 0
     assert "left out: the rest of its segment, 22 bytes up to 33: " in done.err
-    assert done.err.endswith("\n1 records to clicks; damaged and left out: 1, of 22 bytes\n")
+    assert done.err.endswith("\n1 record to clicks; damaged and left out: 1, of 22 bytes\n")
     assert copied(broker, 0) == [b"a", b"d"]
 
 

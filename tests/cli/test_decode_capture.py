@@ -266,7 +266,7 @@ def test_a_response_without_its_request_is_said(kwire: Kwire, tmp_path: Path) ->
     outcome = kwire("decode", write(tmp_path, pcap(wire.packets)), "--port", "9092")
     assert "response, correlation id 77" in outcome.out.decode()
     assert "its request is not in the capture" in outcome.out.decode()
-    assert "1 responses whose request is not in the capture" in outcome.err
+    assert "responses whose request is not in the capture: 1" in outcome.err
 
 
 def test_a_size_of_a_gigabyte_is_no_frame(kwire: Kwire, tmp_path: Path) -> None:
@@ -283,9 +283,9 @@ def test_what_is_not_kafka_is_counted_and_passed_over(kwire: Kwire, tmp_path: Pa
     packets = [*web.packets, *tls.packets, *odd, *conversation().packets]
     outcome = kwire("decode", "--json", "--summary", write(tmp_path, pcap(packets)))
     assert heads(outcome.lines) == EXPECTED
-    assert "1 connections with TLS, which cannot be read here" in outcome.err
-    assert "1 connections that do not begin with a Kafka request" in outcome.err
-    assert "1 packets skipped: not TCP" in outcome.err
+    assert "connections with TLS, which cannot be read here: 1" in outcome.err
+    assert "connections that do not begin with a Kafka request: 1" in outcome.err
+    assert "packets skipped, not TCP: 1" in outcome.err
 
 
 def test_sasl_tokens_are_told_apart_and_masked(kwire: Kwire, tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def test_a_segment_of_an_own_topic_is_known_by_its_folder(kwire: Kwire, tmp_path
     [
         (["--response", "Metadatum:9"], "write API:VERSION"),
         (["--response", "Metadata"], "write API:VERSION"),
-        (["--at", "999"], "--at 999: there are"),
+        (["--at", "999"], "--at 999: the input has"),
     ],
 )
 def test_wrong_usage(kwire: Kwire, arguments: list[str], said: str) -> None:

@@ -75,7 +75,7 @@ def test_frames_are_not_taken_for_tls() -> None:
 def test_a_connection_with_tls(kwire: Kwire, tmp_path: Path) -> None:
     wire = Wire().open().ask(client_hello()).answer(DATA).ask(DATA).close()
     said = notes(kwire, tmp_path, wire.packets)
-    assert "1 connections with TLS, which cannot be read here" in said
+    assert "connections with TLS, which cannot be read here: 1" in said
     assert "listener" not in said
 
 

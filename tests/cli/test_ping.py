@@ -196,7 +196,7 @@ def test_ctrl_c_ends_the_rounds_with_the_sum(broker: Broker, silent: str) -> Non
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENT)
     assert process.returncode == 130
-    assert b"rounds without a fault" in errors
+    assert b" without a fault" in errors
     process = started("ping", "-b", silent, "--timeout", "60")
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)

@@ -249,7 +249,7 @@ def test_records_that_were_not_written_are_told_by_line(kwire: Kwire, broker: Br
     reason = "a record of 2036 bytes is larger than max.request.size=1000"
     assert told[0] == f"kwire produce: standard input, line 2 was not written: {reason}"
     assert told[4].startswith("kwire produce: standard input, line 10 was not written")
-    assert told[5:] == ["kwire produce: 2 more were not written", "7 records to orders, acknowledged, 7 not written"]
+    assert told[5:] == ["kwire produce: 2 more not written", "7 records to orders, acknowledged, 7 not written"]
 
 
 def test_records_that_the_broker_refuses_are_told_by_line(kwire: Kwire, broker: Broker) -> None:

@@ -46,7 +46,7 @@ def test_every_command_logs_in(kwire: Kwire, secure: Broker, config: Path) -> No
         old.append("clicks", records.encode([b"click"], generation="0.7"))
         to = f"{secure.bootstrap_servers}/copied"
         done = kwire("copy", "--from", f"kafka-0.7://{old.bootstrap_servers}/clicks", "--to", to, *given, "--quiet")
-    assert (done.code, done.err) == (0, "1 records to copied\n")
+    assert (done.code, done.err) == (0, "1 record to copied\n")
     assert kwire("topics", "delete", "new", "copied", "--yes", *given).code == 0
 
 

@@ -383,14 +383,14 @@ def test_a_forked_child_is_told_and_the_parent_goes_on(broker: Broker) -> None:
 
 
 def test_what_a_producer_dropped_as_a_temporary_was_given_is_delivered(broker: Broker) -> None:
-    with pytest.warns(ResourceWarning, match="1 records undelivered"):
+    with pytest.warns(ResourceWarning, match="1 record undelivered"):
         delivery = Producer(broker.bootstrap_servers, linger_ms=60_000).send("t", b"v")
     assert delivery.result(PATIENT).offset == 0
 
 
 def test_a_dropped_producer_leaves_no_delivery_waiting(broker: Broker) -> None:
     broker.faults.mute("Produce", times=None)
-    with pytest.warns(ResourceWarning, match="1 records undelivered"):
+    with pytest.warns(ResourceWarning, match="1 record undelivered"):
         delivery = Producer(broker.bootstrap_servers, delivery_timeout_ms=300).send("t", b"v")
     with pytest.raises(errors.KafkaTimeoutError, match="delivery_timeout_ms=300"):
         delivery.result(PATIENT)
@@ -417,7 +417,7 @@ def test_records_are_delivered_when_the_process_ends(broker: Broker, ending: str
     done = run_script(LAST_RECORD.format(ending=ending), broker.bootstrap_servers)
     assert done.returncode == 0, done.stderr
     assert broker.values("t") == [b"v"]
-    assert ("1 records undelivered" in done.stderr) == (ending == "del producer")
+    assert ("1 record undelivered" in done.stderr) == (ending == "del producer")
     assert "kwire:" not in done.stderr
 
 

@@ -132,7 +132,7 @@ def test_in_explicit_mode_it_counts_as_acknowledged(broker: Broker, member: Call
     write(broker, [b"1", b"not JSON", b"3"])
     with member(share_acknowledgement_mode="explicit") as consumer:
         first = consumer.poll(timeout=10)
-        with pytest.raises(errors.ConfigError, match="1 records of earlier polls are not acknowledged"):
+        with pytest.raises(errors.ConfigError, match="1 record of earlier polls not acknowledged"):
             consumer.poll(timeout=0)
         consumer.acknowledge(first)
         fault_of(consumer)

@@ -182,6 +182,6 @@ def test_the_hook_says_whether_its_connection_works(kafka: Broker, started: Star
     """)
     again, found, refused = run.told()
     assert again
-    assert found == [True, "1 brokers can be reached"]
+    assert found == [True, "brokers that answer: 1"]
     assert refused[0] is False
     assert "secret" not in refused[1]

@@ -105,7 +105,7 @@ def test_a_request_that_is_too_large_closes_the_connection() -> None:
 
 def test_requests_are_counted_and_can_be_waited_for() -> None:
     with Broker() as broker:
-        with pytest.raises(KafkaTimeoutError, match=r"1 requests of ApiVersions within 0\.01 s"):
+        with pytest.raises(KafkaTimeoutError, match=r"1 request of ApiVersions within 0\.01 s"):
             broker.wait_for_requests("ApiVersions", timeout=0.01)
         with pytest.raises(ConfigError, match="'Nonsense'"):
             broker.request_count("Nonsense")

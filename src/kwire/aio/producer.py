@@ -30,6 +30,7 @@ from kwire.engine.producer.waits import drain, until
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.settings.config import configured_by, keywords
 from kwire.errors import KafkaError
+from kwire.errors.listing import counted
 from kwire.fronts.producer import ClosedBecauseOf
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class Producer(LoopProducerBase, TransactionCalls):
         self._accumulator.closed = self._accumulator.closed or CLOSED
         driver.close()
         if count:
-            raise KafkaError(f"{count} records were not delivered: the event loop of this producer has ended")
+            raise KafkaError(f"{counted(count, 'record')} not delivered: the event loop of this producer has ended")
         return None
 
     @override
@@ -186,7 +187,9 @@ class Producer(LoopProducerBase, TransactionCalls):
         count = self._undelivered()
         if sys.is_finalizing() or not (count or driver.has_resources):
             return
-        what = f"dropped with {count} records undelivered: await flush() or close()" if count else "not closed"
+        what = (
+            f"dropped with {counted(count, 'record')} undelivered: await flush() or close()" if count else "not closed"
+        )
         warnings.warn(f"{self!r} was {what}", ResourceWarning, source=self)
         driver.run_on_loop(partial(_deliver_dropped, driver, self._sender))
 
@@ -198,7 +201,9 @@ def _deliver_dropped(driver: LoopDriver, sender: Sender) -> None:
 def _at_exit() -> None:
     for producer in list(_live):
         if not producer._accumulator.closed and (count := producer._undelivered()):
-            warnings.warn(f"{producer!r} was left with {count} records undelivered", ResourceWarning, source=producer)
+            warnings.warn(
+                f"{producer!r} was left with {counted(count, 'record')} undelivered", ResourceWarning, source=producer
+            )
 
 
 def _after_fork_in_child() -> None:

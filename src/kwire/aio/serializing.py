@@ -21,6 +21,7 @@ from kwire.engine.common.serialization import OfOneArgument, SerializationContex
 from kwire.engine.common.waits import Until
 from kwire.engine.producer.serialization import Serialization, refused
 from kwire.errors import BufferFull, ClientClosedError, ConfigError, DeliveryError, KafkaTimeoutError
+from kwire.errors.listing import counted
 
 if TYPE_CHECKING:
     from kwire.engine.common.serialization import Headers, Serializer
@@ -267,7 +268,7 @@ class LateSending:
         if self._waiting:
             last = self._waiting[-1][0]
             if not (yield Until(lambda: last.is_decided, patience)) and not last.is_decided:
-                raise KafkaTimeoutError(f"{self.count} records still wait for their serializers")
+                raise KafkaTimeoutError(f"serializers are still busy with {counted(self.count, 'record')}")
 
     def before_flush(self, flushing: Wait[None], patience: float | None) -> Wait[None]:
         """The flush, once all is serialized; raises DeliveryError for what could not be, too."""
@@ -290,7 +291,9 @@ class LateSending:
         except DeliveryError as error:
             raise DeliveryError(error.message, [*errors, *error.exceptions]) from None
         if errors:
-            raise DeliveryError(f"{len(errors)} records could not be serialized, the first: {errors[0]}", errors)
+            raise DeliveryError(
+                f"{counted(len(errors), 'record')} could not be serialized, the first: {errors[0]}", errors
+            )
 
 
 async def _awaited(serializer: Serializer, value: Any, context: SerializationContext) -> Any:

@@ -18,6 +18,7 @@ from kwire.cli.terminal import Progress, draws, print_error, progress
 from kwire.cli.trouble import trouble_on_stderr
 from kwire.cli.usage import Commands, positive, seconds
 from kwire.errors import KafkaError
+from kwire.errors.listing import counted
 
 if TYPE_CHECKING:
     from kwire.admin import Admin
@@ -252,7 +253,10 @@ def _print(options: argparse.Namespace, topic: str, total: Done, took: float, *,
         print(json.dumps(result), flush=True)
         return
     cpu = f", {result['cpu_s']} s of CPU"
-    print(f"{total.records} records, {total.bytes} bytes in {took:.2f} s{cpu}{'' if complete else ' (interrupted)'}")
+    print(
+        f"{counted(total.records, 'record')}, {total.bytes} bytes in {took:.2f} s{cpu}"
+        f"{'' if complete else ' (interrupted)'}"
+    )
     print(f"{result['records_per_s']:.0f} records/s, {result['mb_per_s']:.2f} MB/s")
     rows = [[name.replace("_", " "), *found.values()] for name, found in result["times_ms"].items()]
     if rows:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kwire.cli.table_formats import SUFFIXES, check_pyarrow, table_format
 from kwire.cli.terminal import progress
 from kwire.cli.usage import UsageError
+from kwire.errors.listing import counted
 
 if TYPE_CHECKING:
     from kwire.cli.record_columns import Look, Rows
@@ -41,9 +42,9 @@ def writing_file(path: str, look: Look, count: int | None) -> Iterator[Renderer]
 
             yield append
     except KeyboardInterrupt:
-        print(f"kwire consume: ended by Ctrl-C: {_records(table.rows)} in {path}", file=sys.stderr, flush=True)
+        print(f"kwire consume: ended by Ctrl-C: {counted(table.rows, 'record')} in {path}", file=sys.stderr, flush=True)
         raise
-    print(f"{_records(table.rows)} in {path}", file=sys.stderr)
+    print(f"{counted(table.rows, 'record')} in {path}", file=sys.stderr)
 
 
 @contextmanager
@@ -57,7 +58,3 @@ def _interrupts_held_back() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if heard:
         raise KeyboardInterrupt
-
-
-def _records(count: int) -> str:
-    return f"{count} record{'' if count == 1 else 's'}"

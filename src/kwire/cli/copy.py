@@ -20,6 +20,7 @@ from kwire.cli.interrupting import sigterm_as_interrupt
 from kwire.cli.trouble import trouble_on_stderr
 from kwire.cli.usage import Commands, UsageError, usage_errors
 from kwire.errors import BrokerError, CodecError, UnknownTopicError
+from kwire.errors.listing import counted
 
 if TYPE_CHECKING:
     from kwire.admin import Admin
@@ -137,7 +138,7 @@ def _from_07(options: argparse.Namespace) -> int:
         consumer = stack.enter_context(opened(Consumer, options, servers, shared=True, **settings))
         places = placed(consumer, topic, count, [source.name for source in sources])
         total = sum(_copy_one(source, *places[source.name], producer, options.quiet) for source in sources)
-    print(f"{total} records to {topic}{skipped}", file=sys.stderr)
+    print(f"{counted(total, 'record')} to {topic}{skipped}", file=sys.stderr)
     return 0
 
 
@@ -280,9 +281,13 @@ class _Progress:
             end = max(self._source.end(), 1)
             rate = self._records / max(now - self._begun, 1e-9)
             self._write(
-                f"\r{self._source.name}: {self._records:,} records, {self._bytes / 1e6:,.1f} MB, {rate:,.0f}/s, "
+                f"\r{self._source.name}: {counted(self._records, 'record', spec=',')}, {self._bytes / 1e6:,.1f} MB, "
+                f"{rate:,.0f}/s, "
                 f"{100 * position / end:.0f} %  "
             )
 
     def finish(self, sent: int, place: object) -> None:
-        self._write(f"\r{self._source.name} -> {place}: {sent:,} records, {self._bytes / 1e6:,.1f} MB, done\n")
+        self._write(
+            f"\r{self._source.name} -> {place}: {counted(sent, 'record', spec=',')}, "
+            f"{self._bytes / 1e6:,.1f} MB, done\n"
+        )

@@ -29,6 +29,7 @@ from kwire.cli.usage import UsageError
 from kwire.consumer import Consumer
 from kwire.errors import KafkaError, KafkaTimeoutError, UnknownTopicError
 from kwire.errors.broker import OffsetOutOfRangeError, UnsupportedVersionError
+from kwire.errors.listing import counted
 from kwire.producer import Producer
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class _Copy:
 
     def _tell(self, more: str = "") -> None:
         rate = self._records / max(time.monotonic() - self._begun, 1e-9)
-        print(f"{self._records:,} records to {self._topic}, {rate:,.0f}/s{more}", file=sys.stderr)
+        print(f"{counted(self._records, 'record', spec=',')} to {self._topic}, {rate:,.0f}/s{more}", file=sys.stderr)
 
 
 def _reading(options: argparse.Namespace) -> argparse.Namespace:
@@ -230,7 +231,7 @@ def _make_room(admin: Admin, topic: str, partitions: int) -> None:
         return
     if there < partitions:
         raise KafkaError(
-            f"{topic!r} has {there} partitions and the source {partitions}: "
+            f"{topic!r} has {counted(there, 'partition')} and the source {partitions}: "
             f"'kwire topics alter {topic} --partitions {partitions}' adds the others"
         )
 

@@ -18,6 +18,7 @@ from kwire.cli.capture.tls_records import is_tls, what_tls
 from kwire.cli.compressed_files import HEAD_SIZE, MAX_INPUT, read_limited, unzipped
 from kwire.cli.usage import Commands, UsageError, usage_errors
 from kwire.errors import ConfigError, TruncatedError
+from kwire.errors.listing import counted
 
 _EPILOG = """\
 examples, captures:
@@ -216,7 +217,7 @@ def _decode_plain(head: bytes, source: BinaryIO, size: int | None, options: argp
     data = _whole(head, source, None if size is not None else options.max_input)
     if options.kind == "auto" and looks_like_hex(data):
         data, notes = bytes_of_hex(data.decode())
-        _tell([f"taken for hex, {len(data)} bytes", *notes])
+        _tell([f"taken for hex, {counted(len(data), 'byte')}", *notes])
     return _decode_bytes(data, options, color)
 
 
@@ -259,7 +260,7 @@ def _decode_records(data: bytes, options: argparse.Namespace, color: bool) -> in
         only_at=options.at,
     )
     if [field.name for field in description.fields] == [PARTIAL_BATCH]:
-        raise TruncatedError(f"no whole record batch, frame or capture in {len(data)} bytes", None, 0)
+        raise TruncatedError(f"no whole record batch, frame or capture in {counted(len(data), 'byte')}", None, 0)
     _print(description.to_json() if options.json else description.to_text(color=color, at=options.at))
     return 1 if description.errors else 0
 

@@ -21,6 +21,7 @@ from kwire.cli.capture.packets import Segment, segment_of
 from kwire.cli.frame_gist import Gist, gist_of
 from kwire.cli.rendering import as_text
 from kwire.cli.usage import UsageError
+from kwire.errors.listing import counted
 
 __all__ = ["Filter", "decode_capture", "described", "error_names", "messages_of", "tell_notes", "token_text"]
 
@@ -73,7 +74,7 @@ def messages_of(reader: Reader, conversations: Conversations, size: int | None) 
         if isinstance(segment, Segment):
             yield from conversations.take(segment)
         else:
-            conversations.counts[f"packets skipped: {segment}"] += 1
+            conversations.counts[f"packets skipped, {segment}"] += 1
     yield from conversations.end()
     progress.clear()
 
@@ -193,7 +194,7 @@ class _Shown:
         if message.answers is not None:
             about.append(f"answers #{message.answers}{_latency_text(message.latency_ns)}")
         if message.frame.missing:
-            about.append(f"{message.frame.missing} bytes are not in the capture")
+            about.append(f"{counted(message.frame.missing, 'byte')} not in the capture")
         head = "  ".join(about)
         at = self.options.at
         if at is not None and self.options.frame is None:
@@ -210,7 +211,7 @@ class _Shown:
             return token_text(message, secrets=self.options.secrets)
         if message.correlation_id is not None:
             return f"response, correlation id {message.correlation_id}, {size} bytes: its request is not in the capture"
-        return f"a frame of {size} bytes that is too short for a header"
+        return f"a frame of {counted(size, 'byte')} that is too short for a header"
 
     def _summary(self, description: protocol.Description | None, gist: Gist) -> str:
         message = self.message
@@ -278,7 +279,7 @@ def described(
 def token_text(message: Message, *, secrets: bool) -> str:
     """A line about a token of SASL."""
     shown = repr(message.frame.data[4:])[2:-1] if secrets else "not shown: <secret>"
-    return f"SASL token, {len(message.frame.data)} bytes, {shown}"
+    return f"SASL token, {counted(len(message.frame.data), 'byte')}, {shown}"
 
 
 def error_names(description: protocol.Description) -> list[str]:

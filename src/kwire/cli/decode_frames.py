@@ -10,7 +10,7 @@ from kwire import errors, protocol
 from kwire.cli.capture.conversations import looks_like_request
 from kwire.cli.usage import UsageError
 from kwire.errors import ConfigError
-from kwire.errors.listing import first_of
+from kwire.errors.listing import counted, first_of
 
 __all__ = ["are_requests", "decode_frames", "is_one_frame"]
 
@@ -58,7 +58,7 @@ def decode_frames(data: bytes, options: argparse.Namespace, write: Callable[[str
                 write(f"at byte {begin}:")
             write(description.to_text(color=color, at=at))
     if options.at is not None and not 0 <= options.at < len(data):
-        raise UsageError(f"--at {options.at}: there are {len(data)} bytes")
+        raise UsageError(f"--at {options.at}: the input has {counted(len(data), 'byte')}")
     if damaged:
         print("the frame is damaged, or not what it was taken for", file=sys.stderr)
     return 1 if damaged else 0

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from kwire import errors, protocol
 from kwire.cli.capture.conversations import Message
+from kwire.errors.listing import counted
 
 __all__ = ["Gist", "gist_of"]
 
@@ -31,7 +32,7 @@ class Gist:
     def __str__(self) -> str:
         parts = [f"{topic}{_numbers(partitions)}" for topic, partitions in list(self.topics.items())[:_SHOWN]]
         if len(self.topics) > _SHOWN:
-            parts.append(f"+{len(self.topics) - _SHOWN} topics")
+            parts.append(f"+{counted(len(self.topics) - _SHOWN, 'topic')}")
         return " ".join((*parts, *self.errors))
 
 

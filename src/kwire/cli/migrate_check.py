@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kwire.cli.output import FAILED, add_output_options, show
 from kwire.cli.usage import Commands, UsageError
+from kwire.errors.listing import counted
 
 if TYPE_CHECKING:
     from kwire.cli.migrating.programs import Finding
@@ -86,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
                 rows.append((f"{path}:{line}", found, judgment.outcome, judgment.text))
     show(_KEYS, _brief(rows) if options.brief else rows, options.output)
     told = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
-    print(f"{files} file{'' if files == 1 else 's'} read: {told or 'nothing of another client'}", file=sys.stderr)
+    print(f"{counted(files, 'file')} read: {told or 'nothing of another client'}", file=sys.stderr)
     return FAILED if any(counts[outcome] for outcome in options.fail_on) else 0
 
 

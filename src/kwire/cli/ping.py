@@ -14,6 +14,7 @@ from kwire.cli.connecting import add_connection_options, opened
 from kwire.cli.output import FAILED, NOT_ALL, add_output_options, show
 from kwire.cli.terminal import print_error
 from kwire.cli.usage import Commands, positive, seconds
+from kwire.errors.listing import counted
 
 if TYPE_CHECKING:
     from kwire.cli.reach.steps import Reach, Step
@@ -132,4 +133,4 @@ def _sum_up(times: dict[str, list[float]]) -> None:
     """Of each address how often all steps succeeded, and how long they took together."""
     for address, found in times.items():
         spread = f", {min(found):.1f}/{sum(found) / len(found):.1f}/{max(found):.1f} ms" if found else ""
-        print(f"kwire ping: {address}: {len(found)} rounds without a fault{spread}", file=sys.stderr)
+        print(f"kwire ping: {address}: {counted(len(found), 'round')} without a fault{spread}", file=sys.stderr)

@@ -18,6 +18,7 @@ from kwire.errors.broker import (
     MessageTooLargeError,
     RecordListTooLargeError,
 )
+from kwire.errors.listing import counted
 
 if TYPE_CHECKING:
     from kwire.cli.produce_input import Block
@@ -125,7 +126,7 @@ class Sending:
             self._settle()
             if self.is_hopeless:
                 return False
-        self._progress.describe(f"{self.given:,} records to {self._topic}")
+        self._progress.describe(f"{counted(self.given, 'record', spec=',')} to {self._topic}")
         return True
 
     def _paced(self, block: Sendable, rate: float) -> Iterator[Sendable]:

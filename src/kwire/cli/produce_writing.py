@@ -36,6 +36,7 @@ from kwire.cli.trouble import error_text, trouble_on_stderr
 from kwire.cli.usage import UsageError
 from kwire.cli.value_forms import BYTES, FORMS, SCHEMA_FORMS, Form
 from kwire.errors import DeliveryError, KafkaError
+from kwire.errors.listing import counted
 from kwire.errors.wording import joined
 from kwire.producer import Producer
 
@@ -298,11 +299,12 @@ class _Run:
     def _summary(self) -> str:
         sending, topic = self._sending, self._options.topic
         if self._id is not None:
-            return f"{_records(self._committed)} to {topic}, committed in {_count(self._transactions, 'transaction')}"
+            transactions = counted(self._transactions, "transaction")
+            return f"{counted(self._committed, 'record')} to {topic}, committed in {transactions}"
         if self._producer.settings.acks == 0:
-            return f"{_records(sending.acknowledged)} to {topic}, sent without acknowledgement"
+            return f"{counted(sending.acknowledged, 'record')} to {topic}, sent without acknowledgement"
         failed = f", {sending.failed} not written" if sending.failed else ""
-        return f"{_records(sending.acknowledged)} to {topic}, acknowledged{failed}"
+        return f"{counted(sending.acknowledged, 'record')} to {topic}, acknowledged{failed}"
 
     def _tell_failures(self) -> None:
         sending = self._sending
@@ -310,22 +312,22 @@ class _Run:
             print(f"kwire produce: {name} was not written: {in_dots(_reason(error))}", file=sys.stderr)
         more = sending.failed - len(sending.failures)
         if more:
-            print(f"kwire produce: {more} more were not written", file=sys.stderr)
+            print(f"kwire produce: {more} more not written", file=sys.stderr)
 
     def _acknowledged(self) -> str:
         count = self._sending.acknowledged
-        return f"{_records(count)} {'was' if count == 1 else 'were'} acknowledged"
+        return f"{counted(count, 'record')} {'was' if count == 1 else 'were'} acknowledged"
 
     def _failure(self) -> DeliveryError:
         sending = self._sending
         name, first = sending.failures[0]
-        text = f"{_records(sending.failed)} could not be delivered, the first: {name}"
+        text = f"{counted(sending.failed, 'record')} could not be delivered, the first: {name}"
         return DeliveryError(joined(": ", (text, _reason(first))), [error for _, error in sending.failures])
 
     def _aborted(self, error: KafkaError) -> KafkaError:
         """What ended a transaction, and that it was aborted."""
         causes = error.exceptions if isinstance(error, DeliveryError) else [error]
-        before = "" if not self._transactions else f"; before it {_count(self._transactions, 'transaction')} committed"
+        before = "" if not self._transactions else f"; before it {counted(self._transactions, 'transaction')} committed"
         end = f"the transaction was aborted, nothing of it can be seen{before}"
         return DeliveryError(joined("; ", (error_text(error), end)), causes)
 
@@ -338,16 +340,8 @@ class _Run:
         if self._is_committing:
             return f"whether the transaction {self._id} was committed is not known"
         were = "was" if self._committed == 1 else "were"
-        return f"{_records(self._committed)} {were} committed, the transaction was aborted"
+        return f"{counted(self._committed, 'record')} {were} committed, the transaction was aborted"
 
 
 def _reason(error: Exception) -> str:
     return error_text(error) if isinstance(error, KafkaError) else str(error)
-
-
-def _records(count: int) -> str:
-    return _count(count, "record")
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -22,6 +22,7 @@ from kwire.engine.producer.flushing import undelivered
 from kwire.engine.producer.sender import Sender
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.errors import ConfigError, KafkaError
+from kwire.errors.listing import counted
 from kwire.fronts.front import Front
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class ProducerFront(Front[ProducerSettings]):
         accumulator: Accumulator | None = self._accumulator  # None in one whose constructor failed
         if accumulator is None or not self._is_open():
             return self._shown("")
-        state = "closed" if accumulator.closed else f"{len(accumulator.pending)} batches pending"
+        state = "closed" if accumulator.closed else f"{counted(len(accumulator.pending), 'batch', 'batches')} pending"
         return f"<Producer to {', '.join(map(str, self.settings.addresses))}, {state}>"
 
     @override

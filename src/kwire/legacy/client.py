@@ -26,6 +26,7 @@ from kwire.drivers.blocking import BlockingConnection, ConnectionClosedError
 from kwire.engine.calls.offsets import time_of
 from kwire.engine.common.addresses import Address, parse_address, parse_bootstrap
 from kwire.engine.common.secret import hiding_arguments
+from kwire.errors.listing import counted
 from kwire.legacy.messages import Message, Position, placed, placed_fault
 from kwire.protocol import kafka_0_7 as wire
 
@@ -146,7 +147,9 @@ class Client:
         with self._lock:
             self._check_open()
             address = self._one(broker) if broker is not None or len(self._connections) == 1 else self._next()
-            what = [f"{part.topic!r} partition {part.partition}, {len(part.messages)} bytes" for part in made]
+            what = [
+                f"{part.topic!r} partition {part.partition}, {counted(len(part.messages), 'byte')}" for part in made
+            ]
             connection = self._connections[address]
             if self._unconfirmed[address] and not connection.open:
                 self._raise_undelivered(address, None)

@@ -12,6 +12,7 @@ from operator import attrgetter
 from kwire import errors
 from kwire._codec import Layout, Plan, StructBase
 from kwire._typing import TYPE_CHECKING, Any, Self, cast, dataclass_transform
+from kwire.errors.listing import counted
 from kwire.schema import fields as f
 from kwire.schema.fields import Field, Renamed, Versions
 
@@ -192,7 +193,7 @@ def _shown(field: Field, value: object) -> str:
     if field.secret:
         return "<secret>"
     if field.kind == "records":
-        return f"<{_size(value)} bytes>"
+        return f"<{counted(_size(value), 'byte')}>"
     return repr(value)
 
 

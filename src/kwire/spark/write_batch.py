@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from kwire.errors import ConfigError
+from kwire.errors.listing import counted
 from kwire.spark.options.write import EXACTLY_ONCE, WriteOptions, parse_write_options
 from kwire.spark.workers.logs import tell_from
 from kwire.spark.workers.shipped import Shipped
@@ -62,7 +63,7 @@ class KwireWriter(Shipped, DataSourceArrowWriter):
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         tell_from(self.options.log_level)
-        _log.info("Wrote %d rows in %d tasks", rows_of(messages), len(messages))
+        _log.info("Wrote %s in %s", counted(rows_of(messages), "row"), counted(len(messages), "task"))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         warn_of_rows_left(messages)
@@ -77,4 +78,4 @@ def warn_of_rows_left(messages: Sequence[WriterCommitMessage | None]) -> None:
     """For a write that failed: a topic takes nothing back."""
     rows = rows_of(messages)
     if rows:
-        _log.warning("The write failed; %d rows of its finished tasks stay in their topics", rows)
+        _log.warning("The write failed; %s of its finished tasks stay in their topics", counted(rows, "row"))

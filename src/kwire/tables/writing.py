@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from kwire._codec import SentRows
 from kwire.columns.sent_rows import first_failure, int32s
 from kwire.errors import ConfigError, DeliveryError, KafkaError
+from kwire.errors.listing import counted
 from kwire.producer import Producer
 from kwire.tables.serializing import Columns, RowSerialization, Serialized
 
@@ -94,7 +95,7 @@ class Acknowledged(int):
     def _repr_html_(self) -> str:
         from kwire._html import table
 
-        heading = f"{int(self):,} rows acknowledged by {self.topic}"
+        heading = f"{counted(self, 'row', spec=',')} acknowledged by {self.topic}"
         offsets = sorted(self.next_offsets.items())
         return table(heading, ("partition", "next offset"), len(offsets), offsets.__getitem__, MAX_SHOWN)
 

@@ -22,6 +22,7 @@ from kwire import records
 from kwire.engine.common import other_blocks
 from kwire.engine.common.addresses import Address
 from kwire.errors import BrokerError, ConfigError, KafkaTimeoutError
+from kwire.errors.listing import counted
 from kwire.protocol import proposal
 from kwire.schema.api_keys import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
 from kwire.testing.answers.handlers import HANDLERS
@@ -387,7 +388,7 @@ class Broker(NodeControls):
 
     def wait_for_requests(self, api: str, count: int = 1, *, timeout: float = 60.0) -> None:
         """Returns once `count` requests of an API have come in since the broker was made. Raises KafkaTimeoutError."""
-        self._wait(lambda: self.request_count(api) >= count, timeout, f"{count} requests of {api}")
+        self._wait(lambda: self.request_count(api) >= count, timeout, f"{counted(count, 'request')} of {api}")
 
     def wait_for_waiting(self, count: int = 1, *, timeout: float = 60.0) -> None:
         """Returns once `count` requests wait for records or for time to pass. Raises KafkaTimeoutError."""

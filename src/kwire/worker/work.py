@@ -23,6 +23,7 @@ from kwire.drivers.loggers import LateLogger
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.settings.options import ClientOptions
 from kwire.errors import BrokerError, CommitFailedError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError
+from kwire.errors.listing import counted
 from kwire.schema.error_codes import REBALANCE_IN_PROGRESS
 from kwire.worker.failures import Failures
 from kwire.worker.progress import Item, Lane, Partition, received, unreadable
@@ -363,7 +364,7 @@ class Work:
                 lane.task.cancel()
             if busy:
                 late = sum(item.busy for partition in self._partitions.values() for item in partition.unfinished)
-                _log.warning("Handlers are still busy with %d records, and are left", late)
+                _log.warning("Handlers are still busy with %s, and are left", counted(late, "record"))
                 await asyncio.wait(busy, timeout=FAREWELL_S)
         await self._commit()
         self._forget([*self._partitions])

@@ -53,7 +53,7 @@ def test_a_flush_raises_what_failed_and_which_is_late() -> None:
         it.door.run(waits.flush(it.door, it.sender, None))
     it.mute()
     it.send(b"late")
-    with pytest.raises(errors.KafkaTimeoutError, match=r"flush: 1 of 1 batches were not delivered within 0\.5 s"):
+    with pytest.raises(errors.KafkaTimeoutError, match=r"flush: 1 of 1 batch not delivered within 0\.5 s"):
         it.door.run(waits.flush(it.door, it.sender, 0.5))
 
 

@@ -90,11 +90,11 @@ def test_explicitly_all_must_be_acknowledged(broker: ShareBroker) -> None:
     broker.script.extend([[acquired(0, 0, 2)], [acquired(0, 3, 3)]])
     found = list(consumer.poll())
     consumer.acknowledge(found[:2], "accept")
-    with pytest.raises(errors.ConfigError, match="1 records of earlier polls are not acknowledged"):
+    with pytest.raises(errors.ConfigError, match="1 record of earlier polls not acknowledged"):
         consumer.poll()
     assert consumer.commit() == {T0: None}
     assert acks_in(broker.acks[0]) == {0: [(0, 1, [1])]}
-    with pytest.raises(errors.ConfigError, match="1 records"):
+    with pytest.raises(errors.ConfigError, match="1 record of"):
         consumer.poll()
     consumer.acknowledge(found[2:], "release")
     assert offsets(consumer.poll()) == [(0, 3)]

@@ -115,7 +115,7 @@ def test_a_batch_that_is_repeated_is_dropped(broker: Broker, caplog: pytest.LogC
     commit(broker, job(0, LATER), write(broker, job(0, LATER), b"1", b"2"), rows=2)
     assert committed(broker) == [b"1"]
     assert still_open(broker) == []
-    assert "has been committed with 1 rows; the 2 of now are dropped" in caplog.text
+    assert "has been committed with 1 row; the 2 of now are dropped" in caplog.text
     commit(broker, job(1, LATER), write(broker, job(1, LATER), b"3"))
     assert committed(broker) == [b"1", b"3"]
 

@@ -319,7 +319,7 @@ def test_sizes_that_were_never_told_are_guessed_and_asked_for_again(
     with cluster.faults():
         describe_log_dirs_fails(cluster.broker, how, monkeypatch)
         assert step(stream, at(0)) == at(10_000 // DEFAULT_RECORD_SIZE)
-    assert "maxBytesPerTrigger assumes 128 bytes for a record of 1 partitions until they do" in caplog.text
+    assert "maxBytesPerTrigger assumes 128 bytes for a record of 1 partition until they do" in caplog.text
     clock.now += 11
     (end,) = step(stream, at(0)).values()
     assert 5 <= end <= 10

@@ -18,6 +18,7 @@ from typing import Any
 from kwire.cli.benching.work import Done, Job, work
 from kwire.drivers.threads import begin_thread
 from kwire.errors import KafkaError, KafkaTimeoutError
+from kwire.errors.listing import counted
 
 _READY, _DONE, _ENDED = "ready", "done", "ended"
 _LAST_WORDS_S = 0.15
@@ -55,9 +56,8 @@ class Team:
             try:
                 kind, what = self._next(deadline - time.monotonic())
             except queue.Empty:
-                raise KafkaTimeoutError(
-                    f"{self._size - ready} clients are not connected after {patience:g} s"
-                ) from None
+                left = counted(self._size - ready, "client")
+                raise KafkaTimeoutError(f"{left} not connected after {patience:g} s") from None
             if kind == _ENDED:
                 raise what or KafkaError("a client has ended before it began")
             ready += kind == _READY

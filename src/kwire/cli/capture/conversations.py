@@ -215,7 +215,7 @@ class Conversations:
     @property
     def notes(self) -> list[str]:
         """What was guessed and what was odd, complete after `end`: of each kind the first, and how many more."""
-        return [*self._notes.all(), *(f"{count} {what}" for what, count in sorted(self.counts.items()))]
+        return [*self._notes.all(), *(f"{what}: {count}" for what, count in sorted(self.counts.items()))]
 
     def _keep_limits(self) -> Iterator[Message]:
         """Ends connections, the one that was silent for longest first, until what is held is within the limits."""

@@ -24,4 +24,4 @@ class Notes:
     def all(self) -> list[str]:
         """Those that are told, then a line for each kind that has more."""
         more = {kind: count - MAX_OF_A_KIND for kind, count in self._counts.items() if count > MAX_OF_A_KIND}
-        return [*self._told, *(f"and {count} more notes about {kind}" for kind, count in more.items())]
+        return [*self._told, *(f"more notes about {kind}: {count}" for kind, count in more.items())]

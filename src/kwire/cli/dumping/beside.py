@@ -18,6 +18,7 @@ from kwire.cli.dumping.kinds import (
     DumpFile,
 )
 from kwire.cli.dumping.segments import Damage
+from kwire.errors.listing import counted
 from kwire.log_files.indexes import (
     offset_entries,
     parse_aborted,
@@ -66,7 +67,9 @@ def _ascending(pairs: Iterator[tuple[int, int]], keys: Sequence[str], kind: str,
 
 def _rest(file: DumpFile, size: int) -> Rows:
     if file.size % size:
-        yield Damage(file.size - file.size % size, f"{file.size % size} bytes are left over: entries have {size}")
+        yield Damage(
+            file.size - file.size % size, f"{counted(file.size % size, 'byte')} left over: entries have {size}"
+        )
 
 
 def _aborted(storage: Storage, file: DumpFile) -> Rows:

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from kwire.cli.rendering import as_text
+from kwire.errors.listing import counted
 from kwire.schema.describing.rendering import id_text
 from kwire.schema.logs.lookup import decode_log_record
 from kwire.schema.logs.parts import LogPart
@@ -37,7 +38,7 @@ def as_object(part: LogPart | None, *, secrets: bool) -> Mapping[str, Any] | Non
     if part.message is not None:
         return found | {"fields": _plain(part.message, secrets)}
     found["problem"] = str(part.problem)
-    return found | {"bytes": as_text(part.data) if secrets else f"{len(part.data)} bytes"}
+    return found | {"bytes": as_text(part.data) if secrets else counted(len(part.data), "byte")}
 
 
 def as_line(part: LogPart | None, *, secrets: bool) -> str:

@@ -11,6 +11,7 @@ from kwire.cli.dumping.messages import SECRET, as_line, as_object, hides_secrets
 from kwire.cli.rendering import as_object as record_object
 from kwire.cli.rendering import record_row, utc, visible
 from kwire.errors import CodecError
+from kwire.errors.listing import counted
 from kwire.log_files.reading import ReadPolicy, read_piece
 from kwire.log_files.splits import Piece
 from kwire.log_files.storage import OpenFile, Storage
@@ -85,7 +86,7 @@ class RecordRow(NamedTuple):
         if self.topic == METADATA_TOPIC and not self.secrets:
             parts = parts_of(self.topic, self.record, is_control=self.is_control)
             if parts is not None and hides_secrets(parts[1]):
-                return f"{SECRET}, {len(value)} bytes".encode()
+                return f"{SECRET}, {counted(len(value), 'byte')}".encode()
         return value
 
     def as_line(self) -> str:

@@ -18,6 +18,7 @@ from kwire.cli.dumping.kinds import DumpFile
 from kwire.cli.dumping.segments import BatchRow, Damage, RecordRow
 from kwire.cli.rendering import table, utc
 from kwire.cli.terminal import print_error
+from kwire.errors.listing import counted
 
 FORMS = ("table", "json", "value")
 _AT_ONCE = 200
@@ -28,20 +29,20 @@ AnyRow = BatchRow | RecordRow | Damage | Entry
 
 def write(file: DumpFile, rows: Iterable[AnyRow], form: str, *, with_records: bool) -> tuple[int, int]:
     """Writes the rows of a file; returns how many there were, and how many more were damage."""
-    counted = _Counted(file, rows)
+    found = _Counted(file, rows)
     if form == "json":
-        for row in counted:
+        for row in found:
             print(json.dumps({"file": file.path, **_object(row)}, ensure_ascii=False))
     elif form == "value":
-        for row in counted:
+        for row in found:
             if isinstance(row, RecordRow):
                 sys.stdout.buffer.write(row.value_bytes() + b"\n")
     else:
         where = f" of {file.topic}-{file.partition}" if file.topic else ""
-        print(f"{file.path}: {file.kind}{where}, {file.size} bytes")
-        _write_lines(counted) if with_records else _write_table(counted)
+        print(f"{file.path}: {file.kind}{where}, {counted(file.size, 'byte')}")
+        _write_lines(found) if with_records else _write_table(found)
     sys.stdout.flush()
-    return counted.rows, counted.damage
+    return found.rows, found.damage
 
 
 class _Counted:

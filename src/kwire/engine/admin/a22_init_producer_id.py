@@ -14,6 +14,7 @@ from kwire.engine.admin.transaction_results import FencedProducer
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import TRANSACTION, CoordinatorLookup
 from kwire.errors import KafkaError
+from kwire.errors.listing import counted
 from kwire.schema.api_keys import INIT_PRODUCER_ID
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class FenceProducers(AdminApi[str, FencedProducer]):
     when_too_old = "transactions came with Kafka 0.11"
 
     def __init__(self, transactional_ids: Sequence[str]) -> None:
-        self.what = f"InitProducerId of {len(transactional_ids)} transactional ids"
+        self.what = f"InitProducerId of {counted(len(transactional_ids), 'transactional id')}"
         self.lookup = CoordinatorLookup(TRANSACTION)
         self._ids = transactional_ids
 

@@ -12,6 +12,7 @@ from kwire.engine.calls.lookup import TRANSACTION, CoordinatorLookup
 from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
+from kwire.errors.listing import counted
 from kwire.schema.api_keys import DESCRIBE_TRANSACTIONS
 from kwire.schema.error_codes import TRANSACTIONAL_ID_NOT_FOUND
 
@@ -35,7 +36,7 @@ class _Descriptions(AdminApi[str, Result]):
     when_too_old = "coordinators tell of their transactions since Kafka 3.0"
 
     def __init__(self, transactional_ids: Sequence[str]) -> None:
-        self.what = f"DescribeTransactions of {len(transactional_ids)} transactional ids"
+        self.what = f"DescribeTransactions of {counted(len(transactional_ids), 'transactional id')}"
         self.lookup = self._coordinators = CoordinatorLookup(TRANSACTION)
         self._ids = list(transactional_ids)
 

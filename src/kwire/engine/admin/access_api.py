@@ -10,6 +10,7 @@ from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import AnyBroker, Controller, Lookup
 from kwire.engine.calls.refusals import where_missing
 from kwire.errors import BrokerError, KafkaError
+from kwire.errors.listing import counted
 from kwire.protocol import APIS
 from kwire.schema.error_codes import (
     DELEGATION_TOKEN_AUTH_DISABLED,
@@ -40,7 +41,9 @@ def in_turn(keys: Sequence[Key], rows: Sequence[Row], what: str) -> Iterable[tup
     """Pairs what was asked with the rows of a response, which name nothing: one that has too few leaves out the last
     keys, of one that has too many it is not known which row is whose."""
     if len(rows) > len(keys):
-        raise KafkaError(f"the response to {what} has {len(rows)} entries for {len(keys)} that were asked about")
+        raise KafkaError(
+            f"the response to {what} has {counted(len(rows), 'entry', 'entries')} for {len(keys)} that were asked about"
+        )
     return zip(keys, rows, strict=False)
 
 

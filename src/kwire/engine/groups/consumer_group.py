@@ -87,6 +87,7 @@ from kwire.engine.groups.membership import (
 from kwire.engine.groups.poll_limit import PollLimit
 from kwire.engine.groups.topic_names import TopicNames
 from kwire.errors import BrokerError, KafkaError
+from kwire.errors.listing import counted
 from kwire.errors.wording import Wording
 from kwire.schema.api_keys import CONSUMER_GROUP_HEARTBEAT
 from kwire.schema.error_codes import (
@@ -425,7 +426,9 @@ class ConsumerMembership(Membership):
         if self._target is NOTHING or topics != self._target.topics:
             self._target = TargetAssignment(self._target.number + 1, topics)
             self.rebalances += 1
-            self.log.info("rebalances: the coordinator assigns %d partitions", sum(map(len, topics.values())))
+            self.log.info(
+                "rebalances: the coordinator assigns %s", counted(sum(map(len, topics.values())), "partition")
+            )
         if self._owned != self._target and self.state not in (DUE, RECONCILING):
             self.move(DUE)
         self._names.find((*topics, *self._read), now)

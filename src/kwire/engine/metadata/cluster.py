@@ -18,6 +18,7 @@ from kwire.engine.common.retry import afresh
 from kwire.engine.metadata.metadata import Metadata, metadata_request
 from kwire.engine.metadata.refresh import Refresh
 from kwire.errors import AuthError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
+from kwire.errors.listing import counted
 from kwire.errors.wording import Wording, joined
 from kwire.schema.api_keys import METADATA
 from kwire.schema.error_codes import REBOOTSTRAP_REQUIRED, UNKNOWN_TOPIC_OR_PARTITION
@@ -156,7 +157,7 @@ class Cluster(Metadata, Recoverable):
             return f"the partition has no leader: {errors.broker.error_for(found.error)}"
         if found is not None:
             return "the partition has no leader"
-        return f"the topic has {len(info.partitions)} partitions"
+        return f"the topic has {counted(len(info.partitions), 'partition')}"
 
     # -- wishes -----------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from kwire.engine.common.recovery import Recoverable
 from kwire.engine.metadata.metadata import metadata_request
 from kwire.engine.ports import Services
 from kwire.errors import ClientClosedError, DeliveryError, KafkaError, KafkaTimeoutError
+from kwire.errors.listing import counted
 from kwire.schema.api_keys import METADATA
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Flush:
             return ClientClosedError(self._accumulator.closed)
         left = sum(not result.all_complete for result in self._results)
         return KafkaTimeoutError(
-            f"flush: {left} of {len(self._results)} batches were not delivered within {timeout:g} s"
+            f"flush: {left} of {counted(len(self._results), 'batch', 'batches')} not delivered within {timeout:g} s"
         )
 
 
@@ -103,7 +104,7 @@ class Closing(Flush, Recoverable):
     def loss(self) -> str:
         """What fails if it is finished now, in words; "" if nothing does."""
         count = undelivered(self._accumulator)
-        return f"{count} records undelivered" if count else ""
+        return f"{counted(count, 'record')} undelivered" if count else ""
 
     @override
     def recover(self, now: float) -> None:
@@ -147,8 +148,7 @@ def failures(accumulator: Accumulator) -> DeliveryError | None:
         return None
     errors = [error for error, _ in found]
     lost = sum(count for _, count in found) + dropped
-    records = "1 record" if lost == 1 else f"{lost} records"
-    batches = "1 batch" if len(errors) == 1 else f"{len(errors)} batches"
+    records, batches = counted(lost, "record"), counted(len(errors), "batch", "batches")
     if dropped:
         batches += " and older ones"
     return DeliveryError(f"{records} in {batches} could not be delivered, the first: {errors[0]}", errors)

@@ -19,6 +19,7 @@ from kwire.engine.metadata.metadata import TopicInfo, may_pass
 from kwire.engine.ports import Services
 from kwire.errors import KafkaError, UnknownTopicError
 from kwire.errors.broker import error_for
+from kwire.errors.listing import counted
 from kwire.errors.wording import Wording
 from kwire.schema.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
 
@@ -180,10 +181,10 @@ class UnknownTopics(Recoverable):
         if info.partitions:
             return UnknownTopicError(
                 Wording(
-                    "{topic} has {count} partitions, and no partition {number} appeared {waited}; brokers asked: "
+                    "{topic} has {count}, and no partition {number} appeared {waited}; brokers asked: "
                     "{asked}; send to one of 0 to {last}, or leave partition out",
                     topic=topic,
-                    count=len(info.partitions),
+                    count=counted(len(info.partitions), "partition"),
                     number=queue.partition,
                     waited=waited,
                     asked=asked,

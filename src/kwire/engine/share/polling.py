@@ -35,6 +35,7 @@ from kwire.engine.share.fetcher import ShareFetcher
 from kwire.engine.share.membership import ShareMembership
 from kwire.engine.share.records import ShareRecords
 from kwire.errors import ConfigError, KafkaError, SerializationError
+from kwire.errors.listing import counted
 from kwire.errors.wording import Wording
 
 if TYPE_CHECKING:
@@ -137,9 +138,9 @@ class SharePolling:
         if self._is_explicit and left:
             raise ConfigError(
                 Wording(
-                    "{left} records of earlier polls are not acknowledged; acknowledge() each of them before the next "
-                    "poll, or set {share_acknowledgement_mode}='implicit'",
-                    left=left,
+                    "{left} of earlier polls not acknowledged; acknowledge() each of them before the next poll, or set "
+                    "{share_acknowledgement_mode}='implicit'",
+                    left=f"{counted(left, 'record')}",
                 )
             )
 

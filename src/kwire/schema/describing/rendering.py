@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from kwire.errors.listing import counted
+
 if TYPE_CHECKING:
     from kwire.schema.describing.tree import Description, Field
 
@@ -140,22 +142,22 @@ def _line(mark: str, name: str, field: Field, widths: tuple[int, int, int], pain
 def value_text(field: Field) -> str:
     """The value on one line, cut to its width; a secret only by its size."""
     if field.secret:
-        return f"<secret, {field.size} bytes>"
+        return f"<secret, {counted(field.size, 'byte')}>"
     value = field.value
     if value is None:
         return ""
     if isinstance(value, str):
         return _cut(json.dumps(value, ensure_ascii=False))
     if isinstance(value, bytes):
-        return f"{len(value)} bytes" if field.children else _bytes_text(value)
+        return counted(len(value), "byte") if field.children else _bytes_text(value)
     if isinstance(value, UUID):
         return id_text(value)
     if isinstance(value, tuple):
         return _cut(f"[{', '.join(map(str, value[:_WIDEST_VALUE]))}{', …' if len(value) > _WIDEST_VALUE else ''}]")
     if field.children and field.type.startswith(("array", "compact array")):
-        return f"{value} elements" if value != 1 else "1 element"
+        return counted(value, "element")
     if (field.children and field.type in ("records", "compact records")) or field.decompressed is not None:
-        return f"{value} bytes"
+        return counted(value, "byte")
     return str(value)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from kwire.errors.listing import counted
 from kwire.spark.decoding.arrow_types import arrow_schema
 from kwire.spark.decoding.contract import CORRUPT, ColumnDecoder, DecodeError, Fault, PlaceOf
 
@@ -61,12 +62,14 @@ class _Opened:
 
     def _check(self, arrays: Sequence[pa.Array], raw: pa.RecordBatch, where: PlaceOf) -> None:
         if len(arrays) != len(self._types):
-            raise self._failure(raw, where, f"expected {len(self._types)} columns, got {len(arrays)}")
+            raise self._failure(raw, where, f"expected {counted(len(self._types), 'column')}, got {len(arrays)}")
         for name, expected, array in zip(self._names, self._types, arrays, strict=True):
             if array.type != expected:
                 raise self._failure(raw, where, f"column {name}: expected {expected}, got {array.type}")
             if len(array) != raw.num_rows:
-                raise self._failure(raw, where, f"column {name}: expected {raw.num_rows} rows, got {len(array)}")
+                raise self._failure(
+                    raw, where, f"column {name}: expected {counted(raw.num_rows, 'row')}, got {len(array)}"
+                )
 
     def _failure(self, raw: pa.RecordBatch, where: PlaceOf, reason: str) -> DecodeError:
         first, last = where(0), where(raw.num_rows - 1)

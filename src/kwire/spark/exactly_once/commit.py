@@ -22,6 +22,7 @@ from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.engine.settings.clients import ProducerSettings
 from kwire.engine.settings.config import from_config
 from kwire.errors import BrokerError, KafkaError, ProducerFencedError
+from kwire.errors.listing import counted
 from kwire.producer import Producer
 from kwire.schema.error_codes import (
     INVALID_PRODUCER_EPOCH,
@@ -170,7 +171,10 @@ class Committer:
             raise ExactlyOnceError(f"{self._job} is not committed: it has been aborted")
         if last.rows != self._rows and last.run != self._job.run:
             _log.warning(
-                "%s has been committed with %d rows; the %d of now are dropped", self._job, last.rows, self._rows
+                "%s has been committed with %s; the %s of now are dropped",
+                self._job,
+                counted(last.rows, "row"),
+                self._rows,
             )
         if last.run != self._job.run:
             last = last.taken_over(self._job.run)
@@ -197,7 +201,12 @@ class Committer:
         decision = decide(last, self._job, self._rows, self._prepared, runs)
         self._store(decision, last)
         self._finish(decision)
-        _log.info("%s is committed: %d rows in %d transactions", self._job, self._rows, len(self._prepared))
+        _log.info(
+            "%s is committed: %s in %s",
+            self._job,
+            counted(self._rows, "row"),
+            counted(len(self._prepared), "transaction"),
+        )
         self._sweep(strays)
 
     # -- 1 and 2: fence, and read -----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
-from kwire.errors.listing import first_of
+from kwire.errors.listing import counted, first_of
 from kwire.log_files.folders import LogFolder, find_logs
 from kwire.log_files.names import INTERNAL_TOPICS
 from kwire.log_files.partition_log import PartitionLog
@@ -67,7 +67,7 @@ def plan_log_tasks(options: LogOptions) -> list[LogTask]:
 
 def _plan_text(bound: Mapping[TopicPartition, tuple[int, int]], size: int, tasks: Sequence[LogTask]) -> str:
     places = [f"{tp} from {start} to {end}" for tp, (start, end) in sorted(bound.items()) if start < end]
-    count = f"{len(tasks)} {'task' if len(tasks) == 1 else 'tasks'}"
+    count = counted(len(tasks), "task")
     return f"{size} bytes of segments in {count}: {first_of(places, 20) or 'nothing to read'}"
 
 

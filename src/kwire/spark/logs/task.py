@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kwire.errors.listing import counted
 from kwire.log_files.reading import StoppedAtDamage, read_piece
 from kwire.log_files.splits import Piece
 from kwire.spark.logs.storage import storages_of
@@ -65,6 +66,7 @@ def read_log_task(options: LogOptions, task: LogTask) -> Iterator[pa.RecordBatch
 
 def _tell(piece: Piece, file: str, count: Count, seconds: float) -> None:
     _log.info(
-        "%s read %s-%d, bytes %d to %d of %s: %d rows, %d bytes, in %.3f s",
-        task_name(), piece.topic, piece.partition, piece.start, piece.end, file, count.rows, count.size, seconds,
+        "%s read %s-%d, bytes %d to %d of %s: %s, %d bytes, in %.3f s",
+        task_name(), piece.topic, piece.partition, piece.start, piece.end, file,
+        counted(count.rows, "row"), count.size, seconds,
     )  # fmt: skip

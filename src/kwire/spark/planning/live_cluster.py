@@ -21,6 +21,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.settings.clients import AdminSettings, ConsumerSettings
 from kwire.engine.settings.config import from_config
 from kwire.errors import BrokerError, ConfigError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
+from kwire.errors.listing import counted
 from kwire.errors.wording import joined
 from kwire.schema.error_codes import CLUSTER_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION
 from kwire.spark.options.client import CLIENT_SETTINGS, errors_by_option
@@ -207,5 +208,7 @@ class LiveCluster:
 def _leader(topic: TopicInfo, tp: TopicPartition) -> int:
     found = topic.partitions.get(tp.partition)
     if found is None:
-        raise ConfigError(f"assign names {tp}, which does not exist; {tp.topic} has {len(topic.partitions)} partitions")
+        raise ConfigError(
+            f"assign names {tp}, which does not exist; {tp.topic} has {counted(len(topic.partitions), 'partition')}"
+        )
     return found.leader

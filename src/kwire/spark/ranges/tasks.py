@@ -24,7 +24,7 @@ from uuid import UUID
 
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError
-from kwire.errors.listing import first_of
+from kwire.errors.listing import counted, first_of
 
 _log = logging.getLogger("kwire.spark")
 
@@ -135,8 +135,8 @@ def plan(
 def _plan_text(ranges: Sequence[OffsetRange], tasks: Sequence[Task]) -> str:
     """What is read, for the log: `70 offsets in 3 tasks: orders-0 from 23 to 93`."""
     places = [f"{each.partition} from {each.start} to {each.end}" for each in ranges if each.size]
-    count = f"{len(tasks)} {'task' if len(tasks) == 1 else 'tasks'}"
-    return f"{sum(each.size for each in ranges)} offsets in {count}: {first_of(places, 20) or 'nothing to read'}"
+    offsets, count = counted(sum(each.size for each in ranges), "offset"), counted(len(tasks), "task")
+    return f"{offsets} in {count}: {first_of(places, 20) or 'nothing to read'}"
 
 
 def _tasks_of(pieces: list[OffsetRange], limits: TaskLimits, tasks: int, cut: bool) -> list[Task]:

@@ -21,7 +21,7 @@ from kwire._inside import topic_id
 from kwire.consumer import Consumer
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import BrokerError, KafkaError, KafkaTimeoutError, UnknownTopicError
-from kwire.errors.listing import first_of
+from kwire.errors.listing import counted, first_of
 from kwire.records import Records
 from kwire.schema.error_codes import OFFSET_OUT_OF_RANGE
 from kwire.spark.options.client import CLIENT_SETTINGS, errors_by_option
@@ -130,8 +130,8 @@ class _RangeReader:
         for each in self._ranges:
             count = counts[each.partition]
             _log.info(
-                "%s read %s, offsets %d to %d: %d rows, %d bytes, in %.3f s",
-                task, each.partition, each.start, each.end, count.rows, count.size, seconds,
+                "%s read %s, offsets %d to %d: %s, %d bytes, in %.3f s",
+                task, each.partition, each.start, each.end, counted(count.rows, "row"), count.size, seconds,
             )  # fmt: skip
 
     def _read(self) -> Iterator[tuple[TopicPartition, Records]]:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError, UnknownTopicError
-from kwire.errors.listing import first_of
+from kwire.errors.listing import counted, first_of
 from kwire.spark.options.stream import StreamOptions
 from kwire.spark.planning.live_cluster import SIZES_WITHIN_S, LiveCluster
 from kwire.spark.ranges.offsets import EARLIEST, LATEST, DataLossError
@@ -326,9 +326,9 @@ class _RecordSizes:
         if guessed and self._are_needed:
             _log.warning(
                 "The brokers do not report how large their logs are at the moment: maxBytesPerTrigger assumes %d bytes "
-                "for a record of %d partitions until they do",
+                "for a record of %s until they do",
                 DEFAULT_RECORD_SIZE,
-                guessed,
+                counted(guessed, "partition"),
             )
 
 

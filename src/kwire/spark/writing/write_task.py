@@ -20,7 +20,7 @@ import pyarrow as pa
 from kwire._codec import SentRows
 from kwire.columns.sent_rows import first_failure, int32s
 from kwire.errors import BrokerError, CodecError, DeliveryError, KafkaError
-from kwire.errors.listing import first_of
+from kwire.errors.listing import counted, first_of
 from kwire.errors.wording import spelled
 from kwire.producer import Producer
 from kwire.schema.error_codes import INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE
@@ -78,7 +78,7 @@ def write_rows(options: WriteOptions, batches: Iterable[pa.RecordBatch], produce
     if _log.isEnabledFor(logging.INFO):
         places = [f"{topic}-{partition}" for topic, partition in sorted(report.next_offsets)]
         seconds = time.monotonic() - began
-        _log.info("%s wrote %d rows to %s in %.3f s", task_name(), report.rows, first_of(places, 5), seconds)
+        _log.info("%s wrote %s to %s in %.3f s", task_name(), counted(report.rows, "row"), first_of(places, 5), seconds)
     return report
 
 

@@ -15,6 +15,7 @@ from collections import Counter
 
 from kwire.errors import BrokerError
 from kwire.errors import broker as codes
+from kwire.errors.listing import counted
 from kwire.protocol import CreatePartitionsRequest, CreatePartitionsResponse
 from kwire.testing.requests import RequestContext
 from kwire.testing.state.authorizer import ALTER, TOPIC
@@ -57,7 +58,9 @@ def _result(context: Context, asked: _Asked) -> _Result:
 def _how_many(asked: _Asked, topic: Topic) -> int:
     present = len(topic.partitions)
     if asked.count <= present:
-        raise codes.INVALID_PARTITIONS(f"topic {asked.name!r} has {present} partitions; {asked.count} is not more")
+        raise codes.INVALID_PARTITIONS(
+            f"topic {asked.name!r} has {counted(present, 'partition')}; {asked.count} is not more"
+        )
     return asked.count - present
 
 

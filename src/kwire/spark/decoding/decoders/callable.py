@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.types import StructType
 
 from kwire.errors import ConfigError
+from kwire.errors.listing import counted
 from kwire.spark.decoding.contract import Decode, Fault
 from kwire.spark.decoding.named_function import find_function, names_function
 from kwire.spark.decoding.options import DecoderSettings
@@ -80,7 +81,7 @@ def _check_result(returned: Any, rows: int, names: Sequence[str]) -> None:
     if sorted(returned.schema.names) != sorted(names):
         raise ValueError(f"expected the columns {', '.join(names)}, got {', '.join(returned.schema.names)}")
     if returned.num_rows != rows:
-        raise ValueError(f"expected {rows} rows, one for each record, got {returned.num_rows}")
+        raise ValueError(f"expected {counted(rows, 'row')}, one for each record, got {returned.num_rows}")
 
 
 def _array(returned: pa.RecordBatch | pa.Table, wanted: pa.Field) -> pa.Array:
