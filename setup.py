@@ -9,6 +9,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from scripts.cython_mends import mend
 from scripts.packages import DatedSdist, bill_of_materials, index_page, listed_wheel
 
 _PXI = "src/kwire/_pxi"
@@ -59,6 +60,7 @@ def extension(name: str, *rooms: str) -> Extension:
     )
 
 
+mend()
 setup(
     long_description=index_page(),
     long_description_content_type="text/markdown",

@@ -57,6 +57,12 @@ def decoding(magic: int, compression: str) -> Work:
     return Work(attempt, partial(equals, (VALUES, KEYS, list(zip(VALUES, KEYS, headers, strict=True)))), (data,))
 
 
+def batch_headers() -> Work:
+    """More batches than a list has room for at first."""
+    data = b"".join(records.encode([b"%d" % number]) for number in range(30))
+    return Work(lambda: [each.count for each in records.decode(data).batches], partial(equals, [1] * 30), (data,))
+
+
 def decoding_0_7() -> Work:
     data = records.encode([b"one", b"two"], generation="0.7")
     return Work(lambda: records.decode(data, generation="0.7").values(), partial(equals, [b"one", b"two"]), (data,))
@@ -163,10 +169,10 @@ def message_decoding() -> Work:
 
 
 def message_encoding() -> Work:
-    """With a plan alone: `protocol` makes a header by keywords, for which Cython 3.3 needs memory that it gets."""
+    """With a header, which is made by keywords."""
     request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name="t" * 300) for _ in range(3)])
-    plan = protocol.request_plans(METADATA, 12)[1]
-    return Work(partial(plan.encode, request), partial(equals, plan.encode(request)), (request,))
+    attempt = partial(protocol.encode_request, request, 12, correlation_id=1, client_id="c")
+    return Work(attempt, partial(equals, attempt()), (request,))
 
 
 def sent_rows() -> Work:
@@ -193,6 +199,7 @@ WORKS = {
     **{f"decode-{magic}-none": partial(decoding, magic, "none") for magic in (0, 1, 2)},
     "decode-2-gzip": partial(decoding, 2, "gzip"),
     "decode-0.7": decoding_0_7,
+    "batch-headers": batch_headers,
     "columns": columns,
     **{f"encode-{magic}-none": partial(encoding, magic, "none") for magic in (0, 1, 2)},
     "encode-2-gzip": partial(encoding, 2, "gzip"),
