@@ -9,7 +9,7 @@ from __future__ import annotations
 from kwire._typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kwire.consumer import Consumer
     from kwire.engine.admin.group_calls import Progress
     from kwire.engine.common.addresses import TopicPartition
+    from kwire.engine.metadata.metadata import TopicInfo
     from kwire.engine.settings.options import Timeout
 
     AnyClient = Client[Any]
@@ -49,6 +50,19 @@ def offsets_at(
     """The first offset of each time or later; where no record is that late the partition's end, as given."""
     found = consumer.offsets_for_times(times)
     return {tp: ends[tp] if row is None else row.offset for tp, row in found.items()}
+
+
+def topics_to_read(client: AnyClient, names: Sequence[str], timeout: Timeout = None) -> dict[str, TopicInfo]:
+    """As `Admin.describe_topics`. Raises TopicAuthorizationFailedError for one that the client may see, and not read,
+    too."""
+    from kwire.engine.admin.a03_metadata import DescribeTopics
+    from kwire.engine.admin.calls import Question, as_it_is
+    from kwire.engine.admin.inquiry import Inquiry
+
+    inquiry = Inquiry(client._door, client._core, client._patience(timeout))
+    found: dict[str, TopicInfo]
+    found = client._door.run(inquiry.ask(Question(DescribeTopics(names, operation="read"), as_it_is)))
+    return found
 
 
 def log_sizes(

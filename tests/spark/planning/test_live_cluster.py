@@ -22,7 +22,7 @@ from kwire.errors import (
     TransactionError,
     UnknownTopicError,
 )
-from kwire.errors.broker import PRODUCER_FENCED, error_for
+from kwire.errors.broker import PRODUCER_FENCED, TopicAuthorizationFailedError, error_for
 from kwire.errors.wording import Cause, Wording
 from kwire.spark.options.client import errors_by_option
 from kwire.spark.options.read import Selection
@@ -60,6 +60,32 @@ def test_what_does_not_exist_is_named(cluster: LiveCluster) -> None:
         cluster.partitions(Selection(topics=("missing",)))
     with pytest.raises(ConfigError, match="assign names a-7, which does not exist; a has 2 partitions"):
         cluster.partitions(Selection(partitions=(TopicPartition("a", 7),)))
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [Selection(topics=("b", "a")), Selection(pattern="^[ab]$"), Selection(partitions=(A1, B0))],
+    ids=["names", "a pattern", "partitions"],
+)
+def test_a_topic_that_may_be_seen_and_not_read_is_named(
+    broker: Broker, cluster: LiveCluster, selection: Selection
+) -> None:
+    assert cluster.partitions(selection, to_read=True) == cluster.partitions(selection)
+    broker.deny("read", "topic", "a")
+    try:
+        assert A1 in cluster.partitions(selection)
+        with pytest.raises(TopicAuthorizationFailedError, match="topic 'a', to read it: TOPIC_AUTHORIZATION_FAILED"):
+            cluster.partitions(selection, to_read=True)
+        assert list(cluster.partitions(Selection(topics=("b",)), to_read=True)) == [B0]
+    finally:
+        broker.permit("read", "topic", "a")
+
+
+def test_a_broker_that_tells_no_rights_is_read_from() -> None:
+    with Broker(topics=["a"], release="2.2.0") as old:
+        old.deny("read", "topic", "a")
+        with LiveCluster({"bootstrap.servers": old.bootstrap_servers}) as cluster:
+            assert list(cluster.partitions(Selection(topics=("a",)), to_read=True)) == [A0]
 
 
 def test_partitions_that_come_later_are_seen(broker: Broker, cluster: LiveCluster) -> None:

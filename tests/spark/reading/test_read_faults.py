@@ -21,13 +21,18 @@ Read = Callable[..., "DataFrame"]
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[str]:
+def broker() -> Iterator[Broker]:
     """An embedded broker with TOPIC: one partition, ten records."""
     with Broker() as broker:
         client = ForeignClient(broker.bootstrap_servers)
         client.create_topic(TOPIC, 1)
         client.produce(TOPIC, [(0, b"%d" % number, None, 1000 + number, []) for number in range(10)])
-        yield broker.bootstrap_servers
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def servers(broker: Broker) -> str:
+    return broker.bootstrap_servers
 
 
 @pytest.fixture
@@ -61,6 +66,37 @@ def test_a_schema_of_ones_own_is_refused(spark: SparkSession, servers: str) -> N
 
 def test_a_topic_that_is_not_there_is_named(read: Read) -> None:
     fails("no-such-topic", lambda: read(subscribe="no-such-topic").count())
+
+
+@pytest.mark.parametrize(
+    ("missing", "options"),
+    [
+        ("read", {}),
+        ("describe", {}),
+        (None, {"subscribe": "no-such-topic"}),
+        (None, {"startingOffsets": '{"ten":{"0":3}}', "endingOffsets": '{"ten":{"0":99}}'}),
+    ],
+    ids=["the right to read", "the right to describe", "the topic", "offsets"],
+)
+def test_what_no_repetition_mends_fails_a_read_before_a_task_runs(
+    spark: SparkSession, broker: Broker, read: Read, missing: str | None, options: dict[str, str]
+) -> None:
+    group = f"refused-{missing}-{len(options)}"
+    spark.sparkContext.setJobGroup(group, "refused")
+    if missing:
+        broker.deny(missing, "topic", TOPIC)
+    try:
+        with pytest.raises(Exception, match=r"TOPIC_AUTHORIZATION_FAILED|does not exist|Could not read records"):
+            read(**options).count()
+        assert list(spark.sparkContext.statusTracker().getJobIdsForGroup(group)) == []
+        if missing:
+            broker.permit(missing, "topic", TOPIC)
+        assert read().count() == 10
+        assert len(spark.sparkContext.statusTracker().getJobIdsForGroup(group)) > 0
+    finally:
+        if missing:
+            broker.permit(missing, "topic", TOPIC)
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
 
 
 def test_a_partition_that_is_not_there_is_named(read: Read) -> None:

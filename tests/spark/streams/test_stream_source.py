@@ -15,7 +15,7 @@ from confluent_kafka.cimpl import NewPartitions
 import kwire
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import ConfigError, UnknownTopicError
-from kwire.errors.broker import ClusterAuthorizationFailedError, UnknownServerError
+from kwire.errors.broker import ClusterAuthorizationFailedError, TopicAuthorizationFailedError, UnknownServerError
 from kwire.spark.options.stream import parse_stream_options
 from kwire.spark.ranges.offsets import DataLossError
 from kwire.spark.ranges.stream_offsets import Offsets
@@ -105,6 +105,19 @@ def ranges(tasks: list[Task]) -> list[tuple[int, int, int]]:
 def step(stream: StreamSource, start: Offsets) -> Offsets:
     """The end of the next batch."""
     return stream.latest(start, limited=True)
+
+
+def test_a_topic_that_may_not_be_read_ends_the_query_before_a_task_runs(cluster: Cluster) -> None:
+    cluster.create(1)
+    cluster.write(3)
+    cluster.broker.deny("read", "topic", TOPIC)
+    try:
+        with pytest.raises(TopicAuthorizationFailedError, match="topic 'orders', to read it"):
+            cluster.stream().initial()
+        with pytest.raises(TopicAuthorizationFailedError, match="topic 'orders', to read it"):
+            cluster.stream().plan(at(0), at(3))
+    finally:
+        cluster.broker.permit("read", "topic", TOPIC)
 
 
 def test_new_query_starts_at_the_end_and_pins_that_with_an_empty_batch(cluster: Cluster) -> None:
@@ -505,10 +518,10 @@ class Forgetful:
     def __init__(self, question: Callable[..., Any], wrong: object, times: int) -> None:
         self.question, self.wrong, self.left = question, wrong, times
 
-    def __call__(self, *given: object) -> object:
+    def __call__(self, *given: object, **named: object) -> object:
         self.left -= 1
         if self.left < 0:
-            return self.question(*given)
+            return self.question(*given, **named)
         if isinstance(self.wrong, Exception):
             raise self.wrong
         return self.wrong

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, override
+from kwire.engine.admin.authorized_operations import names_in
 from kwire.engine.calls.fan_out import AdminApi
 from kwire.engine.calls.lookup import AnyBroker
 from kwire.engine.calls.refusals import all_of, where_missing
@@ -14,7 +15,7 @@ from kwire.engine.metadata.metadata import TopicInfo, metadata_request, topic_in
 from kwire.errors import KafkaError, UnknownTopicError
 from kwire.protocol import APIS
 from kwire.schema.api_keys import METADATA
-from kwire.schema.error_codes import NONE, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION
+from kwire.schema.error_codes import NONE, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -23,18 +24,24 @@ if TYPE_CHECKING:
 
 Topics = dict[str, TopicInfo]
 
+_FIRST_VERSION_WITH_OPERATIONS = 8
 _FIRST_VERSION_BY_ID = 12
 
 
 class DescribeTopics(AdminApi[None, Topics]):
-    """What the metadata says now; {name: TopicInfo}, of all topics for None."""
+    """What the metadata says now; {name: TopicInfo}, of all topics for None.
+
+    `operation`, such as "read": what the client is about to do with them. A topic on which it may not has the error
+    TOPIC_AUTHORIZATION_FAILED, though it may be described; brokers say so from Kafka 2.3 on.
+    """
 
     api_key = METADATA
 
-    def __init__(self, names: Sequence[str] | None) -> None:
+    def __init__(self, names: Sequence[str] | None, *, operation: str | None = None) -> None:
         self.what = "Metadata of " + ("all topics" if names is None else ", ".join(names))
         self.lookup = AnyBroker()
         self._names = names
+        self._operation = operation
 
     @override
     def split(self, core: Services) -> Sequence[None]:
@@ -42,12 +49,23 @@ class DescribeTopics(AdminApi[None, Topics]):
 
     @override
     def request(self, core: Services, keys: Sequence[None], version: int) -> protocol.MetadataRequest:
-        return metadata_request(version, self._names, allow_auto_create=False)
+        request = metadata_request(version, self._names, allow_auto_create=False)
+        if self._operation is not None and version >= _FIRST_VERSION_WITH_OPERATIONS:
+            request.include_topic_authorized_operations = True
+        return request
 
     @override
     def result(self, keys: Sequence[None], response: protocol.MetadataResponse, version: int) -> Mapping[None, Topics]:
-        found = {row.name: topic_info(row) for row in response.topics if row.name is not None}
+        found = {row.name: self._info(row) for row in response.topics if row.name is not None}
         return {None: found if self._names is None else self._each(self._names, found)}
+
+    def _info(self, row: protocol.MetadataResponse.MetadataResponseTopic) -> TopicInfo:
+        info = topic_info(row)
+        allowed = names_in(row.topic_authorized_operations)
+        # Who sees a topic may describe it: an answer without that is none.
+        if self._operation is None or info.error or allowed is None or "describe" not in allowed:
+            return info
+        return info if self._operation in allowed else info._replace(error=TOPIC_AUTHORIZATION_FAILED)
 
     def _each(self, names: Sequence[str], found: Topics) -> Topics:
         """What was found of each; raises the error that tells of those that were not."""
@@ -57,7 +75,8 @@ class DescribeTopics(AdminApi[None, Topics]):
             if code == UNKNOWN_TOPIC_OR_PARTITION:
                 failed[name] = UnknownTopicError(f"topic {name!r} does not exist; asked: {self.asked}")
             elif code != NONE:
-                failed[name] = errors.broker.error_for(code, f"topic {name!r}")
+                aim = "" if self._operation is None else f", to {self._operation} it"
+                failed[name] = errors.broker.error_for(code, f"topic {name!r}{aim}")
         if failed:
             raise all_of(failed, {name: found[name] for name in names if name not in failed})
         return {name: found[name] for name in names}

@@ -78,13 +78,14 @@ class LiveCluster:
     def close(self) -> None:
         self._admin.close()
 
-    def partitions(self, selection: Selection) -> dict[TopicPartition, int]:
+    def partitions(self, selection: Selection, *, to_read: bool = False) -> dict[TopicPartition, int]:
         """The partitions of a selection, in order, and the node id of each one's leader (-1 while it has none).
 
         `topic_ids` has the ids of their topics after it. Raises UnknownTopicError for a topic, and ConfigError for a
-        partition, that is named and does not exist.
+        partition, that is named and does not exist; with `to_read` TopicAuthorizationFailedError for a topic that may
+        not be read, which tasks would find out one attempt after the other.
         """
-        topics = self._topics(selection)
+        topics = self._topics(selection, to_read=to_read)
         self.topic_ids = {name: topic.topic_id for name, topic in topics.items()}
         if selection.partitions is not None:
             return {tp: _leader(topics[tp.topic], tp) for tp in selection.partitions}
@@ -94,12 +95,19 @@ class LiveCluster:
             for number, info in sorted(topic.partitions.items())
         }
 
-    def _topics(self, selection: Selection) -> dict[str, TopicInfo]:
+    def _topics(self, selection: Selection, *, to_read: bool) -> dict[str, TopicInfo]:
+        names = selection.topics or sorted({tp.topic for tp in selection.partitions or ()})
         if selection.pattern is not None:
             every = self._ask(lambda timeout: self._admin.describe_topics(timeout=timeout))
-            return {n: info for n, info in every.items() if not info.is_internal and re.search(selection.pattern, n)}
-        names = selection.topics or sorted({tp.topic for tp in selection.partitions or ()})
-        return self._ask(lambda timeout: self._admin.describe_topics(names, timeout=timeout)) if names else {}
+            found = {n: info for n, info in every.items() if not info.is_internal and re.search(selection.pattern, n)}
+            if not to_read:
+                return found
+            names = sorted(found)
+        if not names:
+            return {}
+        if to_read:
+            return self._ask(lambda timeout: _inside.topics_to_read(self._admin, names, timeout))
+        return self._ask(lambda timeout: self._admin.describe_topics(names, timeout=timeout))
 
     def present(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Those of the partitions that exist now, each with its leader; `topic_ids` has only their topics."""

@@ -27,12 +27,12 @@ def plan_tasks(options: BatchOptions) -> list[Task]:
     """The tasks of a batch read; none where there is nothing to read.
 
     Raises ConfigError for bounds that contradict the log, DataLossError for records that are gone, UnknownTopicError,
-    and ConnectError, with a cause for each address, when no broker answers within `kafka.default.api.timeout.ms`, or
-    each address refuses for 15 s.
+    TopicAuthorizationFailedError, and ConnectError, with a cause for each address, when no broker answers within
+    `kafka.default.api.timeout.ms`, or each address refuses for 15 s.
     """
     tell_from(options.log_level)
     with LiveCluster(options.client, gives_up_early=True) as cluster:
-        leaders = cluster.partitions(options.selection)
+        leaders = cluster.partitions(options.selection, to_read=True)
         ends = cluster.ends(leaders)
         times = _offsets_of_times(cluster, (options.start, options.end), leaders)
         sizes = cluster.record_sizes(leaders, ends) or {}

@@ -196,7 +196,7 @@ class StreamSource:
         }
 
     def _partitions(self) -> list[TopicPartition]:
-        self._leaders = self._cluster.partitions(self._options.selection)
+        self._leaders = self._cluster.partitions(self._options.selection, to_read=not self._leaders)
         now = self._cluster.topic_ids
         self._recreated |= {
             topic for topic in now.keys() & self._topic_ids.keys() if now[topic] != self._topic_ids[topic]
