@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -21,7 +22,6 @@ Work = Callable[[Context, int], Cost]
 """(context, records) -> cost"""
 
 KAFKA, KWIRE, READY = "kafka", "kwire", "ready-batches"
-_TRICKLE_PER_S = 2000
 _TRIGGER_LIMIT_S = 120.0
 
 
@@ -141,19 +141,28 @@ def _rows_of(query: Any) -> int:
     return sum(progress["numInputRows"] for progress in query.recentProgress)
 
 
-def trickle(source: str, partitions: int) -> Work:
-    """The time of a micro-batch while records come in slowly: the median of the triggers that had rows."""
-    topic = f"trickle-{partitions}"
+def trickle(source: str, topic: str, per_s: int, every: str = "0 seconds") -> Work:
+    """A micro-batch while so many records come in a second: the CPU of one that has rows, with what the query does
+    between two of them, and the median of their times.
+    """
 
     def work(context: Context, records: int) -> Cost:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as checkpoint, _trickling(context.servers, topic):
-            frame = _stream_of(context, source, topic, startingOffsets="latest")
-            query = frame.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as checkpoint, _trickling(context, topic, per_s):
+            writer = _stream_of(context, source, topic, startingOffsets="latest").writeStream.format("noop")
+            query = writer.option("checkpointLocation", checkpoint).trigger(processingTime=every).start()
             try:
-                triggers = _trigger_seconds(query, 3 if context.quick else 12)
+                first = _trigger_seconds(query, 1)
+                found: dict[int, float] = {}
+
+                def run() -> int:
+                    found.update(_trigger_seconds(query, len(first) + (3 if context.quick else 12)))
+                    return len(found) - len(first)
+
+                cost = context.cost_of(run)
             finally:
                 query.stop()
-        return Cost(1, 0.0, median(triggers), 0.0)
+        times = [seconds for number, seconds in found.items() if number not in first]
+        return replace(cost, wall_s=median(times) * len(times))
 
     return work
 
@@ -224,10 +233,12 @@ def _stream_of(context: Context, source: str, topic: str, **options: str) -> Any
 
 
 class _trickling:  # noqa: N801 - reads as a word in a with statement
-    """Sends records in the background, a few at a time over all partitions, to a topic that it makes where needed."""
+    """Sends so many records a second in the background, a few at a time over all partitions, to a topic that it makes
+    where needed.
+    """
 
-    def __init__(self, servers: str, topic: str) -> None:
-        self._servers, self._topic = servers, topic
+    def __init__(self, context: Context, topic: str, per_s: int) -> None:
+        self._servers, self._topic, self._per_s = context.servers, topic, per_s
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._send, daemon=True)
 
@@ -242,23 +253,26 @@ class _trickling:  # noqa: N801 - reads as a word in a with statement
         from kwire import Producer
 
         partitions = TOPICS[self._topic].partitions
+        at_once = max(self._per_s // 20, 1)
         with Producer(self._servers, linger_ms=0) as producer:
             number = 0
-            while not self._ended.wait(0.05):
-                for _ in range(_TRICKLE_PER_S // 20):
+            while not self._ended.wait(at_once / self._per_s):
+                for _ in range(at_once):
                     producer.send(self._topic, b"v" * 100, partition=number % partitions)
                     number += 1
 
 
-def _trigger_seconds(query: Any, wanted: int) -> list[float]:
-    """How long the triggers took that had rows; the first, which starts Python workers, is left out."""
+def _trigger_seconds(query: Any, wanted: int) -> dict[int, float]:
+    """How long the triggers took that had rows, by the numbers of their batches: of so many, or fewer where they take
+    too long, but of two at least.
+    """
     found: dict[int, float] = {}
     give_up = time.monotonic() + _TRIGGER_LIMIT_S
-    while len(found) <= wanted and (time.monotonic() < give_up or len(found) < 2):
+    while len(found) < wanted and (time.monotonic() < give_up or len(found) < min(wanted, 2)):
         for progress in query.recentProgress:
             if progress["numInputRows"]:
                 found[progress["batchId"]] = progress["durationMs"]["triggerExecution"] / 1000
         if query.exception() is not None:
             raise RuntimeError(str(query.exception()))
-        time.sleep(0.2)
-    return [found[number] for number in sorted(found)][1:]
+        time.sleep(0.05)
+    return found

@@ -1,61 +1,74 @@
 """CPU seconds of a process and all that it started, as Linux counts them: for a JVM with its Python workers, a broker.
 
-A process that has ended counts on in the one that waited for it, so workers that come and go are not lost.
+Spark's Python daemons ignore SIGCHLD, so Linux adds what their workers had used to nobody's time when they end, as they
+do when they are idle for a minute or their query is over. So each process counts by itself, with what it had used when
+it was last looked at.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_PARENT, _USER = 1, 11
-"""Places in /proc/PID/stat after the name: utime, stime, cutime and cstime are four in a row."""
+_LOOK_S = 0.2
+_PARENT, _USER, _SYSTEM, _STARTED = 1, 11, 12, 19
+"""Places in /proc/PID/stat after the name."""
+
+_Process = tuple[int, int]
+"""Its id, and when it was started: ids are used again."""
 
 
-class Used(NamedTuple):
-    """CPU seconds of a process, and of those that it has waited for."""
+class ProcessTree:
+    """A process and its descendants; safe for threads."""
 
-    own: float
-    waited_for: float
+    def __init__(self, root: int) -> None:
+        self.root = root
+        self._lock = threading.Lock()
+        self._ticks: dict[_Process, int] = {}
+
+    def cpu_seconds(self) -> float:
+        """User and system time of all that was seen, the ended ones included."""
+        with self._lock:
+            self._look()
+            return sum(self._ticks.values()) / _TICKS_PER_S
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Looks several times a second, so that little is lost of a process that ends in the block."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(_LOOK_S):
+                self.cpu_seconds()
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _look(self) -> None:
+        children: dict[int, list[int]] = defaultdict(list)
+        stats = dict(_all_stats())
+        for pid, fields in stats.items():
+            children[int(fields[_PARENT])].append(pid)
+        waiting = [self.root]
+        while waiting:
+            pid = waiting.pop()
+            if pid in stats:
+                fields = stats[pid]
+                self._ticks[pid, int(fields[_STARTED])] = int(fields[_USER]) + int(fields[_SYSTEM])
+            waiting += children[pid]
 
 
-def cpu_of_tree(root: int) -> dict[int, Used]:
-    """What the process and each of its living descendants have used."""
-    children: dict[int, list[int]] = defaultdict(list)
-    used: dict[int, Used] = {}
-    for pid, fields in _all_stats():
-        children[int(fields[_PARENT])].append(pid)
-        user, system, children_user, children_system = map(int, fields[_USER : _USER + 4])
-        used[pid] = Used((user + system) / _TICKS_PER_S, (children_user + children_system) / _TICKS_PER_S)
-    tree: dict[int, Used] = {}
-    waiting = [root]
-    while waiting:
-        pid = waiting.pop()
-        if pid in used:
-            tree[pid] = used[pid]
-        waiting += children[pid]
-    return tree
-
-
-def cpu_between(before: Mapping[int, Used], after: Mapping[int, Used]) -> float:
-    """CPU seconds that a tree has used from one moment to the next.
-
-    What an ended process had used before is taken from what was waited for since, but never more than that: a worker
-    whose parent was killed was waited for by nobody here.
-    """
-    none = Used(0, 0)
-    own = sum(used.own - before.get(pid, none).own for pid, used in after.items())
-    waited_for = sum(used.waited_for - before.get(pid, none).waited_for for pid, used in after.items())
-    ended = sum(sum(used) for pid, used in before.items() if pid not in after)
-    return own + max(0.0, waited_for - ended)
-
-
-def _all_stats() -> list[tuple[int, list[str]]]:
-    stats = []
+def _all_stats() -> Iterator[tuple[int, list[str]]]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
@@ -63,5 +76,4 @@ def _all_stats() -> list[tuple[int, list[str]]]:
             except OSError:  # it has ended since
                 continue
             # The name stands in brackets and may hold blanks.
-            stats.append((int(folder.name), text.rpartition(")")[2].split()))
-    return stats
+            yield int(folder.name), text.rpartition(")")[2].split()

@@ -52,9 +52,9 @@ def _trickle(partitions: int, times: float, rounds: int) -> Row:
     topic = f"trickle-{partitions}"
     return Row(
         topic,
-        f"micro-batch on a trickle of 2,000 records/s, {partitions} partitions: time of a trigger",
+        f"micro-batch on a trickle of 2,000 records/s, {partitions:,} partitions",
         topic,
-        {KAFKA: cases.trickle(KAFKA, partitions), KWIRE: cases.trickle(KWIRE, partitions)},
+        {source: cases.trickle(source, topic, 2000) for source in (KAFKA, KWIRE)},
         targets=(("wall", times),),
         records=1,
         max_rounds=rounds,
@@ -115,6 +115,13 @@ ROWS = (
         targets=(("cpu", 2.0),),
     ),
     Row(
+        "skewed",
+        "read of 100 B, 90 % of them in one of 12 partitions",
+        "skewed",
+        _read("skewed"),
+        targets=(("cpu", 2.0), ("wall", 4.0)),
+    ),
+    Row(
         "many",
         "1,000 partitions x 1,000 rows",
         "many",
@@ -135,6 +142,16 @@ ROWS = (
     _trickle(12, 1.0, 3),
     _trickle(100, 8.0, 2),
     _trickle(1000, 60.0, 1),
+    Row(
+        "slow",
+        "micro-batch each second on a trickle of 1 record/s, 1,000 partitions",
+        "trickle-1000",
+        {source: cases.trickle(source, "trickle-1000", 1, every="1 second") for source in (KAFKA, KWIRE)},
+        targets=(("cpu", 1.5),),
+        records=1,
+        max_rounds=3,
+        warm_up=False,
+    ),
     Row(
         "stream",
         "a stream of 1 M records in 20 micro-batches",

@@ -19,7 +19,7 @@ from tests.brokers.processes import Child
 from tests.brokers.spark_jars import resolve_spark_jars
 
 from benchmarks.compare.processes import ROOT
-from benchmarks.spark.process_tree import cpu_between, cpu_of_tree
+from benchmarks.spark.process_tree import ProcessTree
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,18 +41,18 @@ class Context:
 
     spark: SparkSession
     servers: str
-    broker_pid: int
+    broker: ProcessTree
     data_folder: Path
-    jvm_pid: int
+    jvm: ProcessTree
     quick: bool
 
     def cost_of(self, work: Callable[[], int]) -> Cost:
         """Runs `work`, which returns its number of rows."""
-        spark, broker, began = cpu_of_tree(self.jvm_pid), cpu_of_tree(self.broker_pid), time.perf_counter()
-        rows = work()
-        wall = time.perf_counter() - began
-        cpu = cpu_between(spark, cpu_of_tree(self.jvm_pid))
-        return Cost(rows, cpu, wall, cpu_between(broker, cpu_of_tree(self.broker_pid)))
+        cpu, broker_cpu, began = self.jvm.cpu_seconds(), self.broker.cpu_seconds(), time.perf_counter()
+        with self.jvm.watched():
+            rows = work()
+            wall = time.perf_counter() - began
+        return Cost(rows, self.jvm.cpu_seconds() - cpu, wall, self.broker.cpu_seconds() - broker_cpu)
 
     def read(self, source: str, topic: str, **options: str) -> DataFrame:
         """The topic by `format(source)`, from its first record to its last."""
@@ -86,7 +86,7 @@ def running_session(servers: str, broker: Child, data_folder: Path, java: str, *
     session.sparkContext.setLogLevel("OFF")
     session.dataSource.register(ReadyBatches)
     try:
-        jvm = session.sparkContext._gateway.proc.pid
-        yield Context(session, servers, broker.pid, data_folder, jvm, quick)
+        jvm = ProcessTree(session.sparkContext._gateway.proc.pid)
+        yield Context(session, servers, ProcessTree(broker.pid), data_folder, jvm, quick)
     finally:
         session.stop()

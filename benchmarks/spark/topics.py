@@ -29,13 +29,22 @@ _NAME = "customer-%08d-of-the-shop-around-the-corner"
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic, its number of records, and how the value of a record is made from its number."""
+    """A topic, its number of records, and how the value of a record is made from its number. Of ten chunks of records
+    `skew` go to the first partition, and the others to all partitions in turn.
+    """
 
     name: str
     partitions: int
     records: int
     value: Callable[[int], bytes]
     compression: Literal["none", "lz4"] = "none"
+    skew: int = 0
+
+    def partition_of(self, chunk: int) -> int:
+        """Where a chunk of records goes, by its number."""
+        if chunk % 10 < self.skew:
+            return 0
+        return (chunk // 10 if self.skew else chunk) % self.partitions
 
 
 def _plain(size: int) -> Callable[[int], bytes]:
@@ -68,6 +77,7 @@ TOPICS = {
         Topic("lz4-100", 12, 2_400_000, _plain(100), compression="lz4"),
         Topic("json", 12, 1_200_000, _as_json),
         Topic("avro", 12, 1_200_000, _as_avro),
+        Topic("skewed", 12, 4_800_000, _plain(100), skew=9),
         Topic("many", 1000, 1_000_000, _plain(100)),
         Topic("sparse", 100, 1000, _plain(100)),
         Topic("stream", 12, 1_000_000, _plain(100)),
@@ -78,14 +88,14 @@ TOPICS = {
 
 
 def fill(servers: str, topic: Topic, records: int) -> None:
-    """Makes the topic with so many records, spread evenly over its partitions, with keys of 16 bytes."""
+    """Makes the topic with so many records, spread over its partitions, with keys of 16 bytes."""
     with Admin(servers) as admin:
         admin.create_topics({topic.name: topic.partitions})
     with Producer(
         servers, compression=topic.compression, linger_ms=20, batch_size=131_072, delivery_timeout_ms=240_000
     ) as producer:
         for number, items in _items(topic, records):
-            producer.send_many(topic.name, items, partition=number % topic.partitions)
+            producer.send_many(topic.name, items, partition=topic.partition_of(number))
         producer.flush(timeout=_WITHIN_S)
 
 
