@@ -89,6 +89,24 @@ def test_what_no_message_names_is_aborted_with_the_commit(broker: Broker) -> Non
 
 
 @RELEASES
+def test_an_attempt_that_goes_on_after_the_commit_holds_no_reader_up(broker: Broker) -> None:
+    """A process that was stopped in the middle of its task, while another attempt was committed."""
+    slow = Worker(broker.bootstrap_servers)
+    assert slow.begin(job())
+    slow.write([b"slow"])
+    slow.producer.flush()
+    commit(broker, job(), write(broker, job(), b"quick"))
+    slow.write([b"still slow"])
+    with pytest.raises(KafkaError):
+        slow.producer.flush()
+    kill(slow.producer)
+    with Producer(broker.bootstrap_servers) as other:
+        other.send(TOPIC, b"of somebody else")
+    assert committed(broker) == [b"quick", b"of somebody else"]
+    assert still_open(broker) == []
+
+
+@RELEASES
 def test_a_run_whose_transactions_were_aborted_is_told(broker: Broker) -> None:
     theirs = write(broker, job(0, LATER), b"2")
     commit(broker, job(), write(broker, job(), b"1"))
