@@ -2,9 +2,9 @@
 
 The search weighs titles far above texts, and a page's sections are all that has one: an error, a setting or another
 client's method in a row of a table is lost in the words of the whole table. So each row of the pages in ROWS becomes
-an entry of its own, titled with its first cell and with an id to lead to, and the second column of the list of how-tos
-does, for the page it leads to. Methods in the reference are titled with their class. Pages for users of kwire come
-before those for its developers.
+an entry of its own, titled with its first cell and with an id to lead to, and each name in the second column of the
+list of how-tos does, for the page it leads to. Methods in the reference are titled with their class. Pages for users of
+kwire come before those for its developers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HOW_TOS = "how-to/index.html"
 BOOSTS = {
     "operations/troubleshooting": 2.0,
     "how-to/index": 0.7,
-    "how-to/": 1.2,
+    "how-to/": 1.4,
     "from-": 0.7,
     "files": 0.1,
     "architecture": 0.3,
@@ -46,6 +46,7 @@ BOOSTS = {
     "reference/messages": 0.3,
     "reference/aio": 0.9,
     "reference/error-codes": 1.0,
+    "reference/wire": 0.8,
     "reference/": 1.5,
 }
 """How much more, or less, a page counts than others whose words match as well, by how its name begins."""
@@ -83,7 +84,8 @@ def extend_index(site: Path) -> None:
         if "#" in target:
             by_location[target]["title"] += f" ({row.cells[-1]})"
         else:
-            entries.append(_entry(f"{target}#{_word(row.cells[-1])}", [row.cells[-1], row.cells[0]], target))
+            for name in row.cells[-1].split(", "):
+                entries.append(_entry(f"{target}#{_word(name)}", [name, row.cells[0]], target))
     index["docs"] = entries
     path.write_text(json.dumps(index, separators=(",", ":")), encoding="utf-8")
 
