@@ -219,3 +219,24 @@ def test_a_producer_for_threads_refuses_what_has_to_be_awaited(broker: Broker) -
     with Producer(broker.bootstrap_servers, value_serializer=slow_json) as producer:
         with pytest.raises(SerializationError, match="has to be awaited"):
             producer.send("t", 1)
+
+
+def test_what_ends_the_task_that_serializes_is_named(broker: Broker, run: Run) -> None:
+    class Stop(BaseException):
+        pass
+
+    async def stopping(value: Any, context: Any) -> bytes:
+        raise Stop
+
+    async def main() -> None:
+        producer = aio.Producer(broker.bootstrap_servers, value_serializer=stopping)
+        sent = [producer.send("t", n) for n in range(2)]
+        [task] = [each for each in asyncio.all_tasks() if "_work" in repr(each.get_coro())]
+        with pytest.raises(Stop):
+            await task
+        for delivery in sent:
+            with pytest.raises(errors.ClientClosedError, match="was ended by Stop"):
+                delivery.result()
+        await producer.close()
+
+    run(main())

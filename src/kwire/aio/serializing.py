@@ -217,10 +217,11 @@ class LateSending:
                     self._fail(late, error)
                 self._waiting.popleft()
                 self._wake()
-        except BaseException as end:
+        except asyncio.CancelledError:
             self.give_up("the task that serializes was cancelled")
-            if not isinstance(end, asyncio.CancelledError):
-                raise
+        except BaseException as end:
+            self.give_up(f"the task that serializes was ended by {type(end).__name__}")
+            raise
         finally:
             if self._task is asyncio.current_task():
                 self._task = None
