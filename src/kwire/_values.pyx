@@ -14,7 +14,7 @@ from libc.stdint cimport (  # no-cython-lint
     INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t,  # no-cython-lint
     uint8_t, uint32_t, uint64_t,  # no-cython-lint
 )
-from libc.stdlib cimport free, malloc, realloc  # no-cython-lint
+from libc.stdlib cimport calloc, free, malloc, realloc  # no-cython-lint
 from libc.string cimport memcmp, memcpy, memset  # no-cython-lint
 
 from kwire._codec cimport *  # no-cython-lint

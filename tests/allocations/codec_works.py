@@ -13,7 +13,9 @@ import pyarrow as pa
 from kwire import protocol, records
 from kwire._codec import SentRows
 from kwire._values import (
+    AvroPlan,
     BuiltColumns,
+    ColumnLayout,
     CsvPlan,
     TextPlan,
     decode_avro,
@@ -135,6 +137,18 @@ def avro_values() -> Work:
     return of_faults_and_column(lambda: decode_avro(column, reader.layout, plan), [1, None, 2])
 
 
+def avro_plan() -> Work:
+    """Steps that have memory of their own are given back where the plan could not be made."""
+    columns = ColumnLayout([("", "+s", (1,)), ("a", "u", ())])
+    steps: Any = [("record", 0, (1,), 0, None, ""), ("enum", 1, (), 0, ("A", "B"), "")]
+    column = pa.array([b"\x02"])
+
+    def check(plan: Any) -> None:
+        equals(["B"], pa.record_batch(decode_avro(column, columns, plan))["a"].to_pylist())
+
+    return Work(lambda: AvroPlan(columns, steps), check)
+
+
 def protobuf_values() -> Work:
     described = made("proto3", ("a", 1, INT64), ("b", 2, STRING))
     reader = ProtobufReader(parse_descriptor_set(described.set_bytes()), "M0", ProtobufOptions())
@@ -206,6 +220,7 @@ WORKS = {
     "encode-many": encoding_many,
     "builder": builder,
     "encode-arrow": encoding_arrow,
+    "avro-plan": avro_plan,
     "avro-values": avro_values,
     "protobuf-values": protobuf_values,
     "json-values": json_values,

@@ -38,7 +38,10 @@ def run(library: Path, module: str, *arguments: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-m", f"tests.allocations.{module}", *arguments],
         capture_output=True, text=True, timeout=300, check=False, cwd=ROOT,
-        env={**os.environ, "LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc", "PYTHONPATH": path},
+        env={
+            **os.environ, "LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc", "PYTHONPATH": path,
+            "MALLOC_PERTURB_": "165",  # fresh memory is not 0, and what was freed is not what it was
+        },
     )  # fmt: skip
     assert done.returncode == 0, f"{done.stdout[-500:]}\nexit {done.returncode}: {done.stderr[-3000:]}"
     return [line.split()[0] for line in done.stdout.splitlines()]

@@ -113,11 +113,10 @@ cdef class AvroPlan:
         self.refusals = {}
         if not 0 < self.count <= MAX_STEPS:
             raise _errors.ConfigError(f"an Avro schema with {self.count} parts; up to {MAX_STEPS} are possible")
-        self.steps = <avro_step_t *>malloc(<size_t>self.count * sizeof(avro_step_t))
+        self.steps = <avro_step_t *>calloc(<size_t>self.count, sizeof(avro_step_t))
         self.children = <int *>malloc(max(sum([len(step[2]) for step in given]), 1) * sizeof(int))
         if self.steps == NULL or self.children == NULL:
             raise _errors.LimitError("out of memory for an Avro plan")
-        memset(self.steps, 0, <size_t>self.count * sizeof(avro_step_t))
         for i in range(self.count):
             used = self._take(i, given[i], used)
 
