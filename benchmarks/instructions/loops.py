@@ -15,6 +15,7 @@ import pyarrow as pa
 from benchmarks.compare.contenders import inputs
 from benchmarks.compare.contenders.columns import FOUR, read_fields
 from benchmarks.compare.contenders.kwire_codec import append, to_consumer_records
+from benchmarks.instructions.producing import LoneProducer
 from benchmarks.instructions.value_loops import every_decoder
 from kwire import records
 from kwire._codec import Accumulator, FrameReceiver, ProducerBase, SentRows
@@ -23,6 +24,7 @@ COUNT = 2_000
 _ENCODED = ("Metadata response", "Produce request")
 _SMALL = 4096
 _FRAMES = 50
+_PARTITIONS = 512
 _MESSAGES = 10
 _READ_AT_ONCE = 16_384
 
@@ -97,6 +99,9 @@ def _sending() -> dict[str, Loop]:
         "send()": Loop(send_to(32, values), COUNT),
         "send(), named partition of 512": Loop(send_to(512, values, named=True), COUNT),
         "rows of a table, to 32 partitions by key": Loop(send_rows(32, _keyed_table()), COUNT),
+        "a batch of 2 records, from send() to its acknowledgement": Loop(
+            partial(LoneProducer(_PARTITIONS).send, values[: 2 * _PARTITIONS]), _PARTITIONS
+        ),
         "receive frames": Loop(receive, _FRAMES),
     }
 

@@ -323,7 +323,7 @@ cdef class Accumulator:
                     raise self._refusal()
                 batch = fresh
                 if queue.expected:
-                    builder_room(&batch.core, queue.expected)
+                    builder_begin(&batch.core, self._block_size(queue, bound))
             if (queue.partition < 0 and requested >= 0 and batch.requested is None) or (
                     stamped and batch.lacks_room_for_stamp()):
                 batch.make_room_for_notes()
@@ -594,6 +594,11 @@ cdef class Accumulator:
         batch.batch_result = self._new_result()
         batch.is_transactional = self.is_transactional
         return batch
+
+    cdef inline size_t _block_size(self, PartitionQueue queue, int64_t bound):
+        """Room for a batch that is an eighth larger than the last one, and for the bound of one more record."""
+        cdef int64_t size = <int64_t>(queue.expected + queue.expected // 8)
+        return <size_t>(max(min(size, self.batch_size), bound) + bound)
 
     cdef BatchResult _new_result(self):
         cdef BatchResult result = BatchResult.__new__(BatchResult)

@@ -10,7 +10,7 @@ WARN = "warn"                             # to the driver: a text for the log, i
 CLOSE = "close"                           # to the driver: close the socket, report nothing more about the connection
 
 cdef enum:
-    BUFFERS_PER_WRITE = 64
+    BUFFERS_PER_WRITE = 256
 
 cdef extern from "<sys/uio.h>" nogil:
     cdef struct iovec:
@@ -69,7 +69,7 @@ cdef class ConnectionBase:
         header.request_api_key = request.api_key
         header.request_api_version = version
         header.correlation_id = self.correlation_id
-        if self.write(request, version, encode_frame_parts(<Plan>plans[0], header, <Plan>plans[1], message), now):
+        if self.write(request, version, request.encode(<Plan>plans[0], header, <Plan>plans[1], message), now):
             self.events.append((WRITE, self))
 
     def write_token(self, Request request not None, bytes token not None, double now):

@@ -101,7 +101,7 @@ cdef class CoreBase:
             connection.traffic.note_answer(request.api_key, now - request.sent_at)
             self.answer_began_at = connection.frame_began_at
             connection.frame_began_at = now
-            if request.done:
+            if request.done or request.answer_quickly(frame, now):
                 continue
             try:
                 message = frame if request.raw else self._read(frame, request.api_key, request.version)

@@ -68,6 +68,14 @@ cdef class Request:
         """The message to send at `version`."""
         return self.build(version) if callable(self.build) else self.build
 
+    cdef list encode(self, Plan header_plan, object header, Plan plan, object message):
+        """The frame of that message, as a list of buffers to send in order."""
+        return encode_frame_parts(header_plan, header, plan, message)
+
+    cdef bint answer_quickly(self, Buffer frame, double now) except -1:
+        """Ends the request, which has not ended, by an answer that need not be decoded; False if it has to be."""
+        return False
+
     cdef int _begin(self, int target, int api_key, int newest, double timeout) except -1:
         """For subclasses, in place of the constructor: any version up to `newest` will do."""
         self.target = target

@@ -150,26 +150,24 @@ cdef class SenderBase:
         cdef PartitionQueue queue
         cdef Batch batch
         cdef Buffer data
-        cdef list sealed = []
         cdef int64_t room = self._max_bytes - ROOM_FOR_THE_REST
         if self.identity.state is _wanted or self.identity.state is _asking or (
                 self.identity.not_offered and self.identity.may_ask_again(call.sink.node)):
             raise self.nothing_to_send(call.sink)
         for queue in call.sink.sendable(call.then):
-            if sealed and queue._head().bytes_to_send() > room:
+            if call.batches and queue._head().bytes_to_send() > room:
                 break
             if version >= FIRST_WITH_TOPIC_IDS and not self._knows_id(queue.topic.name, call):
                 continue
             batch = call.sink.take(queue, call.batches)
             data = self._seal(batch, call, version)
             if data is not None:
-                sealed.append(data)
                 queue.topic.note_written(batch, data.size, call.then)
                 room -= data.size
-        if not sealed:
+        if not call.batches:
             raise self.nothing_to_send(call.sink)
         self.has_sent = True
-        return self.form.fill(call, sealed)
+        return self.form.made_for(self)
 
     cdef bint _knows_id(self, str topic, PendingProduce call) except -1:
         if topic not in call.topic_ids:
@@ -219,14 +217,40 @@ cdef class SenderBase:
 
     # -- its end --------------------------------------------------------------------------------------------------
 
-    cdef int _on_answer(self, PendingProduce call, response, double now) except -1:
-        cdef Batch batch
-        cdef dict left
+    cdef int _count_answer(self, PendingProduce call, double now) except -1:
         call.sink.count(-1)
         self.answered += 1
         self.answer_s = now - call.sent_at
         if self.first_answered_at == 0:
             self.first_sent_at, self.first_answered_at = call.sent_at, now
+        return 0
+
+    cdef int _on_all_written(self, PendingProduce call, const uint8_t **rows, int32_t throttle_ms, double now) except -1:
+        """The response has a row for each batch, where `rows` say, and all were written."""
+        cdef Py_ssize_t i
+        self._count_answer(call, now)
+        for i in range(PyList_GET_SIZE(call.batches)):
+            self._on_written(<Batch>call.batches[i], call.sink, <int64_t>load_u64(rows[i] + 6),
+                             <int64_t>load_u64(rows[i] + 14) if call.version >= FIRST_WITH_APPEND_TIME else -1)
+        self._throttle(call.sink, throttle_ms, now)
+        self.pump(now)
+        return 0
+
+    cdef int _on_written(self, Batch batch, Sink sink, int64_t base_offset, int64_t append_time) except -1:
+        batch.queue.sequences.acknowledge(batch, sink.node)
+        if not batch.batch_result.done:
+            self._accumulator.complete(batch, base_offset, append_time, None)
+        return 0
+
+    cdef int _throttle(self, Sink sink, int32_t throttle_ms, double now) except -1:
+        if throttle_ms > 0:
+            sink.throttled_until = now + self.throttle_s(throttle_ms)
+        return 0
+
+    cdef int _on_answer(self, PendingProduce call, response, double now) except -1:
+        cdef Batch batch
+        cdef dict left
+        self._count_answer(call, now)
         if response is None:
             self._unanswered.add(call.sink.node)
             for batch in call.batches:
@@ -242,18 +266,13 @@ cdef class SenderBase:
                     if batch is None:
                         continue
                     if row.error_code == 0:
-                        batch.queue.sequences.acknowledge(batch, call.sink.node)
-                    if batch.batch_result.done:
-                        continue
-                    if row.error_code == 0:
-                        self._accumulator.complete(batch, row.base_offset, row.log_append_time_ms, None)
-                    else:
+                        self._on_written(batch, call.sink, row.base_offset, row.log_append_time_ms)
+                    elif not batch.batch_result.done:
                         self._on_no_success(batch, row, now)
             for batch in left.values():
                 if not batch.batch_result.done:
                     self._on_no_success(batch, None, now)
-            if response.throttle_time_ms > 0:
-                call.sink.throttled_until = now + self.throttle_s(response.throttle_time_ms)
+            self._throttle(call.sink, response.throttle_time_ms, now)
         self.pump(now)
         return 0
 

@@ -13,7 +13,6 @@ cdef extern from "blocks.h" nogil:
     long kw_block_references(kw_block *block)
     bint kw_block_is_foreign(const kw_block *block)
     bint KW_EXACT_BLOCKS
-    size_t KW_POOL_LEAST
     void kw_keep_end_of_heap()
     void kw_foreign_init(kw_block *block, void *data, size_t capacity)
     bint kw_foreign_waits()
@@ -83,12 +82,13 @@ cdef void release_block(kw_block *block) noexcept nogil:
 
 
 cdef enum:
+    LARGE_BYTES = 65536        # bytes objects of which a few are more than glibc keeps free
     BLOCK_OVERHEAD = 128       # bytes of a block beside its content: its head, the allocator's, what holds a foreign one
 
 
 cdef kw_block *block_of_new_bytes(size_t size):
     """A block that lies in a bytes object without other references yet; NULL when there is no memory for it."""
-    if size >= KW_POOL_LEAST:
+    if size >= LARGE_BYTES:
         kw_keep_end_of_heap()
     try:
         return &borrow(PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size)).block

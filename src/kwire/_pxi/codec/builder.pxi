@@ -108,6 +108,12 @@ cdef int _builder_grow(builder_t *b, size_t more) noexcept nogil:
     return BUILD_OK
 
 
+cdef inline void builder_begin(builder_t *b, size_t size) noexcept nogil:
+    """Takes a block of that size for a batch without records. Without memory for it, the first record asks again."""
+    if b.block == NULL:
+        b.block = kw_block_new(size)
+
+
 cdef inline int builder_room(builder_t *b, size_t more) noexcept nogil:
     if b.block == NULL or b.block.capacity - b.used < more:
         return _builder_grow(b, more)

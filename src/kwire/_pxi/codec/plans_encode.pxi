@@ -56,7 +56,6 @@ cdef bytes encode_to_bytes(Plan header_plan, object header, Plan plan, object me
 
 cdef int encode_all(writer_t *w, walk_t *walk, Plan header_plan, object header, Plan plan, object message) except -1:
     """With a header plan: size, header, message; without: the message alone."""
-    cdef size_t size
     if writer_init(w, plan.usual_size) < 0:
         raise_write_fault(w)
     if header_plan is not None:
@@ -68,10 +67,15 @@ cdef int encode_all(writer_t *w, walk_t *walk, Plan header_plan, object header, 
     if written(w) > plan.usual_size:
         plan.usual_size = min(written(w), <size_t>MAX_USUAL_SIZE)
     if header_plan is not None:
-        size = written(w) - 4 + walk.outside
-        if size > 0x7FFFFFFF:
-            raise _errors.LimitError(f"{plan.name} takes {size} bytes; a frame holds at most {0x7FFFFFFF}")
-        store_u32(w.start, <uint32_t>size)
+        store_frame_size(w.start, <int64_t>written(w) + walk.outside, plan.name)
+    return 0
+
+
+cdef int store_frame_size(uint8_t *frame, int64_t size, str name) except -1:
+    """The first field of a frame of `size` bytes."""
+    if size - 4 > 0x7FFFFFFF:
+        raise _errors.LimitError(f"{name} takes {size - 4} bytes; a frame holds at most {0x7FFFFFFF}")
+    store_u32(frame, <uint32_t>(size - 4))
     return 0
 
 
