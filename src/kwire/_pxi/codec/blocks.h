@@ -2,8 +2,8 @@
  *
  * A block is one allocation: this head, then `capacity` bytes, from 1 KiB on rounded up to quarters of a power of two.
  * Released blocks of 1 KiB to 56 MiB (a fetch is 50 MiB at most, unless it is set otherwise) are kept for reuse, at most
- * POOL_MOST bytes in all: fresh memory costs a page fault for each 4 KiB, more than the work on it. The pool is dropped after fork() in the child, which cannot know what the parent's other threads
- * were doing with it.
+ * POOL_MOST bytes in all: fresh memory costs a page fault for each 4 KiB, more than the work on it. The pool is dropped
+ * after fork() in the child, which cannot know what the parent's other threads were doing with it.
  *
  * A foreign block has no bytes of its own: it stands for a buffer that another object lent, and points to its bytes.
  * Its owner embeds it, and takes it back from the list of released ones when it holds the GIL, which giving a buffer
