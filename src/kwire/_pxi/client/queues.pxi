@@ -109,7 +109,7 @@ cdef class PartitionQueue:
     cdef int forget(self, Batch batch) except -1:
         """No longer in flight."""
         if PyList_GET_SIZE(self.in_flight) > 0 and self.in_flight[0] is batch:
-            self.in_flight.pop(0)
+            del self.in_flight[0]  # pop() needs memory for its call
         elif batch in self.in_flight:
             self.in_flight.remove(batch)
         return 0
