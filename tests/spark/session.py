@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.brokers.spark_jars import OLDEST_SPARK, resolve_spark_jars, spark_is
+from tests.brokers.spark_jars import resolve_spark_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,13 +37,8 @@ def start_session(master: str = "local[2]", conf: Mapping[str, str] = {}) -> Spa
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_SOURCE), os.environ.get("PYTHONPATH", "")]))
     builder = SparkSession.builder.master(master).appName("kwire-tests")
-    for name, value in {**_CONF, "spark.jars": ",".join(map(str, _jars())), **conf}.items():
+    for name, value in {**_CONF, "spark.jars": ",".join(map(str, resolve_spark_jars())), **conf}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
-
-
-def _jars() -> list[Path]:
-    """Spark's Kafka connector and Avro; none for a Spark that these are too new for."""
-    return resolve_spark_jars() if spark_is(OLDEST_SPARK) else []

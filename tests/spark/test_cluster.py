@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from demo.cluster.story import KINDS, Outcome, Place, cluster, undisturbed, with_kills
 
-from tests.brokers.spark_jars import OLDEST_SPARK, spark_is
+from tests.brokers.spark_jars import LIMITS_BATCHES, spark_is
 from tests.spark.standalone import WORKERS
 from tests.thorough import FIRST_SEED, SOAK
 
@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.spark,
     pytest.mark.kafka,
-    pytest.mark.skipif(not spark_is(OLDEST_SPARK), reason="streams have batches of limited size from Spark 4.2 on"),
+    pytest.mark.skipif(not spark_is(LIMITS_BATCHES), reason="streams have batches of limited size from Spark 4.2 on"),
 ]
 
 

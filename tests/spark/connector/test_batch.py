@@ -19,8 +19,8 @@ SETS = 300 if SOAK else 40 if THOROUGH else 12
 
 
 @pytest.mark.parametrize("seed", seeds(SETS))
-def test_random_options(seed: int, spark_of_both: SparkSession, cluster: Cluster, topics: list[Topic]) -> None:
+def test_random_options(seed: int, spark: SparkSession, cluster: Cluster, topics: list[Topic]) -> None:
     options = draw_options(seed, topics) | {"kafka.bootstrap.servers": cluster.bootstrap_servers}
-    expected = read_batch(spark_of_both, "kafka", options)
-    found = read_batch(spark_of_both, "kwire", options)
+    expected = read_batch(spark, "kafka", options)
+    found = read_batch(spark, "kwire", options)
     assert found.agrees_with(expected), f"seed {seed}: {expected.difference(found)}\n{options}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.brokers import Cluster
+from tests.brokers.spark_jars import LIMITS_BATCHES, spark_is
 from tests.spark.connector.option_sets import QUICK, Options
 from tests.spark.connector.outcome import Row
 from tests.spark.connector.streaming import Run, as_places, forget_last_commit, run_stream
@@ -88,11 +89,12 @@ def stop_early(query: StreamingQuery) -> None:
         query.awaitTermination(0.01)
 
 
+@pytest.mark.skipif(not spark_is(LIMITS_BATCHES), reason="no Python source can limit its batches before Spark 4.2")
 @pytest.mark.parametrize("seed", seeds(SWAPS))
-def test_swapped_in_mid_stream(seed: int, spark_of_both: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
+def test_swapped_in_mid_stream(seed: int, spark: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
     dice = random.Random(f"swaps {seed}")
     start = dice.choice(("earliest", "latest"))
-    stream = Swapped(spark_of_both, cluster, f"swaps_{seed}", tmp_path / "checkpoint", startingOffsets=start)
+    stream = Swapped(spark, cluster, f"swaps_{seed}", tmp_path / "checkpoint", startingOffsets=start)
     stream.write(dice, seen=start == "earliest")
     sources = [SOURCES[seed % 2], *dice.choices(SOURCES, k=2), SOURCES[(seed + 1) % 2]]
     stream.run(sources[0])
@@ -109,11 +111,11 @@ def test_swapped_in_mid_stream(seed: int, spark_of_both: SparkSession, cluster: 
 @pytest.mark.parametrize("start", ["earliest", "latest"])
 @pytest.mark.parametrize(("first", "second"), [("kafka", "kwire"), ("kwire", "kafka"), ("kwire", "kwire")])
 def test_killed_in_the_first_batch(
-    first: str, second: str, start: str, spark_of_both: SparkSession, cluster: Cluster, tmp_path: Path
+    first: str, second: str, start: str, spark: SparkSession, cluster: Cluster, tmp_path: Path
 ) -> None:
     dice = random.Random(f"{first} {second} {start}")
     name = f"first_{first}_{second}_{start}"
-    stream = Swapped(spark_of_both, cluster, name, tmp_path / "checkpoint", startingOffsets=start)
+    stream = Swapped(spark, cluster, name, tmp_path / "checkpoint", startingOffsets=start)
     stream.write(dice, seen=start == "earliest")
     stream.run(first)
     forget_last_commit(stream.checkpoint)
@@ -131,11 +133,11 @@ def test_killed_in_the_first_batch(
 
 
 def test_killed_in_the_first_batch_of_the_connector_from_latest(
-    spark_of_both: SparkSession, cluster: Cluster, tmp_path: Path
+    spark: SparkSession, cluster: Cluster, tmp_path: Path
 ) -> None:
     """Only the connector's own file in the checkpoint says where that batch began: it is kwire's start for once."""
     dice = random.Random("pretended")
-    stream = Swapped(spark_of_both, cluster, "first_pretended", tmp_path / "checkpoint", startingOffsets="latest")
+    stream = Swapped(spark, cluster, "first_pretended", tmp_path / "checkpoint", startingOffsets="latest")
     stream.write(dice, seen=False)
     stream.run("kafka")
     stream.write(dice)

@@ -154,9 +154,7 @@ def test_retention_overtakes_a_task(lenient: bool, spark: SparkSession, cluster:
 
 
 @pytest.mark.parametrize("lenient", [False, True])
-def test_retention_overtakes_a_stream(
-    lenient: bool, spark_of_both: SparkSession, cluster: Cluster, tmp_path: Path
-) -> None:
+def test_retention_overtakes_a_stream(lenient: bool, spark: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
     topic, client = f"aged_{lenient}", ForeignClient(cluster.bootstrap_servers)
     client.create_topic(topic, 2)
     options = {
@@ -173,7 +171,7 @@ def test_retention_overtakes_a_stream(
             cuts = [TopicPartition(topic, partition, 60) for partition in range(2)]
             for future in client.admin.delete_records(cuts).values():
                 future.result(WITHIN_S)
-        runs = [run_stream(spark_of_both, source, options, tmp_path / source) for source in ("kafka", "kwire")]
+        runs = [run_stream(spark, source, options, tmp_path / source) for source in ("kafka", "kwire")]
         if stage and not lenient:
             assert [run.error for run in runs] == ["records are lost"] * 2, [run.text for run in runs]
             return
@@ -292,7 +290,7 @@ def be_down(cluster: Cluster) -> None:
     cluster.start_node(1)
 
 
-def test_answers_to_the_sink_are_late(spark_of_both: SparkSession) -> None:
+def test_answers_to_the_sink_are_late(spark: SparkSession) -> None:
     """What is sent again after a time-out is not there twice."""
     [port] = free_ports(1)
     rows = 5000
@@ -303,10 +301,10 @@ def test_answers_to_the_sink_are_late(spark_of_both: SparkSession) -> None:
             with kwire.Admin(options["kafka.bootstrap.servers"]) as admin:
                 admin.create_topics({"late": 2})
             proxy.hold_answers(connections=3, seconds=4.0)
-            frame = spark_of_both.range(rows).selectExpr("cast(id AS string) || repeat('x', 40) AS value")
+            frame = spark.range(rows).selectExpr("cast(id AS string) || repeat('x', 40) AS value")
             sink = frame.write.format("kwire").options(**options).option("kafka.request.timeout.ms", "1500")
             sink.mode("append").save()
             assert proxy.connections_held == 3
             read = {"kafka.bootstrap.servers": cluster.bootstrap_servers, "subscribe": "late"}
-            found = rows_of(spark_of_both.read.format("kafka").options(**QUICK, **read).load())
+            found = rows_of(spark.read.format("kafka").options(**QUICK, **read).load())
     assert Counter(row[1] for row in found.elements()) == Counter(b"%d" % n + b"x" * 40 for n in range(rows))

@@ -23,7 +23,7 @@ FRAMES = 100 if SOAK else 12 if THOROUGH else 5
 
 
 @pytest.mark.parametrize("seed", seeds(FRAMES))
-def test_random_frame(seed: int, spark_of_both: SparkSession, cluster: Cluster) -> None:
+def test_random_frame(seed: int, spark: SparkSession, cluster: Cluster) -> None:
     plan = draw_write(seed)
     prefixes = {source: f"sink_{seed}_{source}_" for source in ("kafka", "kwire")}
     errors = {}
@@ -31,11 +31,11 @@ def test_random_frame(seed: int, spark_of_both: SparkSession, cluster: Cluster) 
         client = ForeignClient(cluster.bootstrap_servers)
         for topic in "ab":
             client.create_topic(f"{prefix}{topic}", PARTITIONS)
-        errors[source] = _write(spark_of_both, source, plan, prefix, cluster)
+        errors[source] = _write(spark, source, plan, prefix, cluster)
     texts = f"seed {seed}: {errors}\n{plan.ddl}, {plan.options}, {len(plan.rows)} rows"
     assert kind_of(errors["kwire"]) == kind_of(errors["kafka"]), texts
     if not errors["kafka"]:
-        expected, found = (_written(spark_of_both, prefix, cluster) for prefix in prefixes.values())
+        expected, found = (_written(spark, prefix, cluster) for prefix in prefixes.values())
         assert expected.total() == len(plan.rows), texts
         assert _keyed(found, plan) == _keyed(expected, plan), texts
 

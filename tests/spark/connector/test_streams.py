@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.brokers import Cluster
+from tests.brokers.spark_jars import LIMITS_BATCHES, spark_is
 from tests.spark.connector.stream_plans import Stage, StreamPlan
 from tests.spark.connector.streaming import Run, as_places, boundaries, process_all, run_stream
 from tests.spark.foreign import ForeignClient
@@ -22,12 +23,13 @@ _RACE_OF_THE_CONNECTOR = "ConcurrentModificationException"
 SOURCES = ("kafka", "kwire")
 
 
+@pytest.mark.skipif(not spark_is(LIMITS_BATCHES), reason="no Python source can limit its batches before Spark 4.2")
 @pytest.mark.parametrize("seed", seeds(PLANS))
-def test_random_plan(seed: int, spark_of_both: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
+def test_random_plan(seed: int, spark: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
     plan = StreamPlan(seed, f"stream_{seed}", ForeignClient(cluster.bootstrap_servers))
     pinned = dict.fromkeys(SOURCES, False)
     for number, stage in enumerate(plan.stages()):
-        expected, found = (_run(spark_of_both, source, stage, cluster, tmp_path / source) for source in SOURCES)
+        expected, found = (_run(spark, source, stage, cluster, tmp_path / source) for source in SOURCES)
         place = f"seed {seed}, stage {number}, {stage}\n{expected.text[:2000]}\n{found.text[:3000]}"
         assert found.error == expected.error, place
         assert as_places(found.rows) == as_places(expected.rows), place

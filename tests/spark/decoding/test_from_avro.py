@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kwire import records, testing
-from tests.brokers.spark_jars import OLDEST_SPARK, spark_is
 from tests.snippets import run, snippet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 fastavro = pytest.importorskip("fastavro")
-pytestmark = pytest.mark.skipif(not spark_is(OLDEST_SPARK), reason="spark-avro of the tests is for Spark 4.2")
 
 SCHEMA: Any = {
     "type": "record",

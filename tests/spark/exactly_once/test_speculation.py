@@ -13,7 +13,7 @@ import pytest
 
 from kwire import Admin, Consumer, Producer
 from tests.brokers import Cluster
-from tests.brokers.spark_jars import OLDEST_SPARK, spark_is
+from tests.brokers.spark_jars import LIMITS_BATCHES, spark_is
 from tests.spark.standalone import Standalone
 from tests.thorough import SOAK, THOROUGH
 
@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.skipif(not (THOROUGH or SOAK), reason="takes a minute"),
     pytest.mark.kafka,
     pytest.mark.timeout(400),
-    pytest.mark.skipif(not spark_is(OLDEST_SPARK), reason="streams have batches of limited size from Spark 4.2 on"),
+    pytest.mark.skipif(not spark_is(LIMITS_BATCHES), reason="streams have batches of limited size from Spark 4.2 on"),
 ]
 
 

@@ -10,7 +10,7 @@ import pytest
 import kwire
 from kwire import records
 from kwire.testing import Broker
-from tests.brokers.spark_jars import OLDEST_SPARK, spark_is
+from tests.brokers.spark_jars import LIMITS_BATCHES, spark_is
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +47,7 @@ def test_values_of_ten_megabytes_there_and_back(spark: SparkSession) -> None:
 
 
 def test_micro_batches_of_such_values_are_bounded_by_bytes(spark: SparkSession, tmp_path: Path) -> None:
-    if not spark_is(OLDEST_SPARK):
+    if not spark_is(LIMITS_BATCHES):
         pytest.skip("before Spark 4.2 no Python source can limit its micro-batches")
     batches: list[list[int]] = []
 

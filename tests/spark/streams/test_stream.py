@@ -14,7 +14,7 @@ import pytest
 import kwire
 from kwire.spark import LagListener, lag
 from kwire.testing import Broker
-from tests.brokers.spark_jars import OLDEST_SPARK, spark_is
+from tests.brokers.spark_jars import LIMITS_BATCHES, spark_is
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -116,14 +116,14 @@ def test_each_run_reads_what_the_last_one_has_not(stream: Stream) -> None:
 def test_batches_are_limited(stream: Stream) -> None:
     stream.write(5)
     options = {"startingOffsets": "earliest", "maxOffsetsPerTrigger": "7"}
-    if not spark_is(OLDEST_SPARK):
+    if not spark_is(LIMITS_BATCHES):
         fails("maxOffsetsPerTrigger needs Spark 4.2 or newer", lambda: stream.run(**options))
         return
     stream.run(**options)
     assert stream.batches == [places(0, 2), places(2, 4), places(4, 5)]
 
 
-@pytest.mark.skipif(not spark_is(OLDEST_SPARK), reason="Spark tells the latest offset from 4.2 on")
+@pytest.mark.skipif(not spark_is(LIMITS_BATCHES), reason="Spark tells the latest offset from 4.2 on")
 def test_a_listener_hears_how_far_a_stream_is_behind(spark: SparkSession, stream: Stream) -> None:
     stream.write(5)
     heard: list[tuple[str, dict[str, float]]] = []
@@ -141,7 +141,7 @@ def test_a_listener_hears_how_far_a_stream_is_behind(spark: SparkSession, stream
     assert [sum(lag(progress).values()) for progress in query.recentProgress][:3] == [9, 3, 0]
 
 
-@pytest.mark.skipif(not spark_is(OLDEST_SPARK), reason="needs Spark 4.2")
+@pytest.mark.skipif(not spark_is(LIMITS_BATCHES), reason="needs Spark 4.2")
 @pytest.mark.parametrize("limits", [{"minOffsetsPerTrigger": "9"}, {"maxBytesPerTrigger": "1000000"}], ids=str)
 def test_each_kind_of_limit_goes_through_spark(stream: Stream, limits: dict[str, str]) -> None:
     stream.write(3)
@@ -175,7 +175,6 @@ def test_first_batch_cut_off_loses_nothing(stream: Stream) -> None:
     assert sorted(stream.rows()) == places(1, 4)
 
 
-@pytest.mark.skipif(not spark_is(OLDEST_SPARK), reason="Spark's Kafka source of the tests is for Spark 4.2")
 @pytest.mark.parametrize("first", ["kafka", "kwire"])
 @pytest.mark.parametrize("start", ["earliest", "latest"])
 def test_checkpoint_goes_to_sparks_own_source_and_back(stream: Stream, start: str, first: str) -> None:
