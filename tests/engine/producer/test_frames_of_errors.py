@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import KafkaError
+from kwire.errors import ConfigError, KafkaError
 from tests.engine.produce_world import Leader, ProducerWorld
 
 MESSAGE_TOO_LARGE = 10
@@ -68,3 +68,26 @@ def test_the_error_keeps_its_words_its_attributes_and_its_cause() -> None:
     assert second is not None
     assert (str(first), first.args, first.__dict__) == (str(second), second.args, second.__dict__)
     assert first.__cause__ is second.__cause__
+
+
+def test_a_function_whose_partitioner_raised_is_forgotten_and_the_error_says_where() -> None:
+    def refuse(key: bytes | None, numbers: object, available: object) -> int:
+        raise ValueError("not this one")
+
+    seen: list[weakref.ref[Kept]] = []
+
+    def work() -> None:
+        kept = Kept()
+        seen.append(weakref.ref(kept))
+        world = ProducerWorld(Leader(), topics={"t": [0, 0]}, enable_idempotence=False, partitioner=refuse)
+        delivery = world.send(b"v")  # before its topic's partitions are known
+        world.run(delivery.done)
+        error = delivery.exception()
+        assert isinstance(error, ConfigError)
+        assert isinstance(error.__cause__, ValueError)
+        assert "in refuse\n" in error.__notes__[0]
+
+    for _ in range(3):
+        work()
+    gc.collect()
+    assert [ref() for ref in seen] == [None] * 3

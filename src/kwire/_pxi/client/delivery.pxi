@@ -160,7 +160,7 @@ cdef object own_error(object error):
 
 
 cdef int drop_frames(object error) except -1:
-    """Takes the frames out of an error and out of what it comes from; those of other code's exceptions stay."""
+    """Takes the frames out of an error and out of what it comes from, whoever raised it: each leads to its callers."""
     cdef list left = [error]
     cdef set seen = set()
     while left:
@@ -168,8 +168,7 @@ cdef int drop_frames(object error) except -1:
         if each is None or id(each) in seen:
             continue
         seen.add(id(each))
-        if isinstance(each, (_errors.KafkaError, OSError)):
-            each.__traceback__ = None
+        each.__traceback__ = None
         left += [each.__cause__, each.__context__]
     return 0
 

@@ -97,10 +97,12 @@ cdef int ask_for_batch(Accumulator owner, TopicQueue topic, Batch batch, tuple n
 
 
 cdef object refusal_by_partitioner(str topic, object error):
+    from traceback import format_exception
     if isinstance(error, _errors.KafkaError):
         return error
     refusal = _errors.ConfigError(f"the partitioner raised {error!r} for a record of {topic}")
     refusal.__cause__ = error
+    refusal.add_note("".join(format_exception(error)))  # a result keeps no frames: this is where it was raised
     return refusal
 
 
