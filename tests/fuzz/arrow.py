@@ -19,6 +19,8 @@ from kwire import errors, records
 from kwire._codec import Accumulator, ArrowBatches, Int32s, SentRows
 from kwire._values import TextPlan, decode_avro, decode_json, decode_protobuf, framed_ids
 from tests.codec.arrow_producer import Column, CSchema, Producer
+from tests.engine.produce_world import Sending
+from tests.fuzz.classes import look_at
 from tests.fuzz.drawing import Drawing
 from tests.fuzz.targets import target
 from tests.fuzz.values import _avro, _protobuf
@@ -235,10 +237,10 @@ def arrow_streams(data: bytes) -> None:
         sending.send_many("t", again)  # type: ignore[arg-type]
 
 
-def _sending(drawing: Drawing) -> Any:
-    from tests.engine.produce_world import Sending
-
-    accumulator = Accumulator(batch_size=1 << drawing.below(12), buffer_memory=1 << 16, max_request_size=1 << 12)
+def _sending(drawing: Drawing, partitioner: str = "default") -> Any:
+    accumulator = Accumulator(
+        batch_size=1 << drawing.below(15), buffer_memory=1 << 16, max_request_size=1 << 12, partitioner=partitioner
+    )
     accumulator.set_clock(1.0, 1000)
     accumulator.on_attention = lambda: None
     sending = Sending()
@@ -255,8 +257,13 @@ def _sending(drawing: Drawing) -> Any:
 def sent_rows(data: bytes) -> None:
     """rows of a batch handed to the accumulator, each with a topic and a partition of its own"""
     drawing = Drawing(data)
-    accumulator = _sending(drawing)._accumulator
+    accumulator = _sending(
+        drawing, drawing.choice(("default", "random", "murmur2", "round_robin", "fnv1a"))
+    )._accumulator
     rows = SentRows(accumulator)
+    if drawing.flag():
+        _know_and_open(accumulator, drawing)
+    table = None
     if drawing.left:
         table = _whole(drawing) if drawing.byte() > 100 else _table(drawing)
         topics = [drawing.choice(("t", "u", "", "ü", "x" * 300)) for _ in range(drawing.below(4))]
@@ -273,3 +280,29 @@ def sent_rows(data: bytes) -> None:
         accumulator.complete(batch, drawing.number(8, signed=True), -1, ValueError() if drawing.flag() else None)
     assert len(rows) >= 0
     rows.failed(), rows.next_offsets(), rows.all_complete
+    for topic in list(accumulator.topics.values()):
+        if accumulator.forget_partitions(topic):
+            accumulator.drop(topic)
+    accumulator.bar(lambda: errors.ConfigError("barred"))
+    sending = Sending()
+    sending._accumulator = accumulator
+    for call in (
+        lambda: rows.send(["t"], None), lambda: SentRows(accumulator).send(["t"], table),
+        lambda: sending.send("t", b"v"), lambda: sending.send_many("t", table), lambda: sending.send_many("t", [b"v"]),
+    ):  # fmt: skip
+        with contextlib.suppress(*REFUSALS, RuntimeError):
+            call()
+    look_at(accumulator, rows)
+
+
+def _know_and_open(accumulator: Accumulator, drawing: Drawing) -> None:
+    """Partitions are known, and have open batches: rows go straight into these."""
+    sending = Sending()
+    sending._accumulator = accumulator
+    for name in ("t", "u"):
+        sending.send(name, b"first", nowait=True, timestamp=5 if name == "u" else None)
+        count = 1 + drawing.below(6)
+        accumulator.update_partitions(accumulator.topics[name], count, range(count))
+        with contextlib.suppress(*REFUSALS):
+            for partition in range(drawing.below(7)):
+                sending.send(name, b"x" * drawing.byte(), partition=partition, nowait=True)

@@ -21,6 +21,7 @@ BUILD: Final = ROOT / "build" / "fuzz"
 KINDS: Final = ("asan", "plain")
 _SANITIZERS: Final = {"asan": "address,undefined", "plain": ""}
 _NOT: Final = ["-fno-sanitize=alignment", "-fno-sanitize-recover=undefined"]
+_REFUSING: Final = Path(__file__).with_name("refusing.h")
 
 
 def _flags(kind: str, fuzzer: str) -> list[str]:
@@ -64,11 +65,14 @@ def build_for_coverage() -> None:
 def _build_extensions(kind: str, compiler: str, flags: str, **environment: str) -> None:
     exact = {"KWIRE_EXACT_BLOCKS": "1"} if kind == "asan" else {}
     link = {"LDFLAGS": "--coverage"} if kind == "coverage" else {}
+    made = [path.stat().st_mtime for path in library(kind).glob("kwire/*.so")]
+    force = ["--force"] if made and min(made) < _REFUSING.stat().st_mtime else []  # setup.py does not know that file
+    folders = ["--build-base", str(BUILD / kind), "--build-lib", str(library(kind))]
     done = subprocess.run(
-        [sys.executable, "setup.py", "-q", "build", "--build-base", str(BUILD / kind), "--build-lib", library(kind)],
+        [sys.executable, "setup.py", "-q", "build", *force, *folders],
         cwd=ROOT,
         env=os.environ
-        | {"CC": compiler, "LDSHARED": f"{compiler} -shared", "CFLAGS": flags}
+        | {"CC": compiler, "LDSHARED": f"{compiler} -shared", "CFLAGS": f"{flags} -include {_REFUSING}"}
         | exact
         | link
         | environment,

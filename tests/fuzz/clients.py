@@ -33,6 +33,7 @@ from tests.engine.lying_world import (
     Transacting,
 )
 from tests.engine.produce_world import Leader, ProducerWorld
+from tests.fuzz.classes import look_at
 from tests.fuzz.drawing import Drawing, DrawnRandom
 from tests.fuzz.targets import target
 from tests.schema.messages.random import random_message
@@ -105,13 +106,16 @@ def client_answers(data: bytes) -> None:
             work.mend()
         work.disconnect()
         work.world.run(work.world.now + _SECONDS / 2)
+        look_at(*(client.core for client in work.world.clients))
         for client in work.world.clients:
             client.core.close(work.world.now)  # as users do: what waits for an answer holds what it is to tell
         work.world.agenda.clear()
 
 
 _FAULTS: tuple[Any, ...] = (None, None, None, "unseen", "unheard", 6, 7, 10, 19, 45, 46, 47, 56, 59, 100, 76, 87, 3, 89)
-_VALUES: tuple[Any, ...] = (b"", b"v", b"v" * 300, None, bytearray(b"v" * 20), memoryview(b"vv"), "text", 5)
+_VALUES: tuple[Any, ...] = (
+    b"", b"v", b"v" * 300, None, bytearray(b"v" * 20), memoryview(b"vv"), "text", 5, b"v" * 5000, b"v" * 9000,
+)  # fmt: skip
 
 
 def _send(world: ProducerWorld, drawing: Drawing) -> Delivery | None:
@@ -120,9 +124,17 @@ def _send(world: ProducerWorld, drawing: Drawing) -> Delivery | None:
     headers: Any = drawing.choice(((), None, [("h", b"x")], [("h", None)], [b"h"], 5, {"h": b"x"}))
     timestamp: Any = drawing.choice((None, 0, -1, -2, 2**63, 1.5))
     more = {"partition": partition, "headers": headers, "timestamp": timestamp, "nowait": True}
+    if drawing.byte() > 240:
+        more |= drawing.choice(({"callback": print}, {"on_delivery": print}, {"timestamp_ms": 5}))
     with contextlib.suppress(errors.KafkaError, TypeError, ValueError, OverflowError):
         return world.send(drawing.choice(_VALUES), topic, key=drawing.choice(_VALUES), **more)
     return None
+
+
+def _partition_badly(key: bytes | None, numbers: object, available: object) -> Any:
+    if key == b"v":
+        raise ValueError(key)
+    return {b"": 7, None: 2**70}.get(key, "x")
 
 
 @target(
@@ -140,7 +152,7 @@ def sent_records(data: bytes) -> None:
         "acks": drawing.choice((-1, 1, 0)),
         "compression": drawing.choice(("none", "gzip")), "max_block_ms": 1000, "delivery_timeout_ms": 3000,
         "request_timeout_ms": 1000, "buffer_memory": 1 << 13, "max_request_size": 1 << 12,
-        "partitioner": drawing.choice(("default", "random", "murmur2_random")),
+        "partitioner": drawing.choice(("default", "random", "murmur2_random", "unknown", _partition_badly)),
     }  # fmt: skip
     if options["acks"] != -1 or drawing.flag():
         options["enable_idempotence"] = False
@@ -160,6 +172,7 @@ def sent_records(data: bytes) -> None:
             if drawing.byte() > 200:
                 delivery.add_done_callback(_reenter(world, sent))
     leader.script.clear()
+    look_at(world.core, world.accumulator, world.sender, sent)
     world.run(lambda: all(delivery.done() for delivery in sent))
     for delivery in sent:
         assert isinstance(delivery.exception(), errors.KafkaError | None)

@@ -1,7 +1,8 @@
 """Which lines of the extensions the corpora reach: each input once, in a build by gcc whose code counts its lines.
 
 Cython is told to write `#line` into the C code, so that gcov speaks of lines in _pxi/. A line counts as reached when
-any code of it ran, its error branches or not; lines without code of their own do not count at all.
+any code of it ran, its error branches or not; lines without code of their own do not count at all: nor do docstrings
+and comments, to which gcov puts down what Cython writes in several lines for the line above.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -77,12 +79,25 @@ def _lines() -> Lines:
                 if "_pxi/" not in name:
                     continue
                 name = "src/kwire/_pxi/" + name.partition("_pxi/")[2]
-                length = len((ROOT / name).read_text().splitlines())
+                wordy = _without_code(name)
                 for line in file["lines"]:
                     number = line["line_number"]
-                    if number > length:
-                        continue  # Cython's own code, which follows the last line
+                    if number >= len(wordy) or wordy[number]:
+                        continue  # Cython's own code, which follows the last line, or takes more lines than ours
                     found[name][number] = found[name].get(number, False) or line["count"] > 0
+    return found
+
+
+@cache
+def _without_code(name: str) -> list[bool]:
+    """Of each line of a file, from 1 on, whether it is blank or nothing but a comment or a docstring."""
+    found, inside = [True], False
+    for line in (ROOT / name).read_text().splitlines():
+        text = line.strip()
+        begins = text.startswith('"""')
+        found.append(inside or begins or not text or (text.startswith("#") and name.endswith(".pxi")))
+        if text.count('"""') % 2 and (inside or begins):
+            inside = not inside
     return found
 
 

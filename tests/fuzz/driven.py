@@ -1,25 +1,33 @@
 """Clients with their drivers, by sockets, on an embedded broker that fails as drawn: what runs only in real time.
 
-    driven-clients  a producer and a consumer for threads
-    looped-clients  the same two for asyncio, on a loop of their own
+    driven-clients  a producer and consumers for threads
+    looped-clients  the same for asyncio, on a loop of their own
 
-Only KafkaErrors come out of a call, and what a drawn argument deserves. A record whose delivery succeeded is in the log
-at its offset, and the consumer reads of each partition what the log has, in order.
+Both do the same steps, which `_produce` and `_consume` draw: with TLS or without, alone or two in a group, in
+transactions, and with memory refused to one call or another. Only KafkaErrors come out of a call, and what a drawn
+argument or refused memory deserves. A record whose delivery succeeded is in the log at its offset, and a consumer reads
+of each partition what the log has, in order.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import logging
 import pickle
-from collections.abc import Iterator
+import random
+import threading
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from kwire import Consumer, Producer, aio, errors
-from kwire.testing import Broker
+from kwire.testing import Broker, Certificates
+from tests.fuzz.classes import look_at
 from tests.fuzz.drawing import Drawing
+from tests.fuzz.refusing import refusing
 from tests.fuzz.targets import target
 
 MEMORY = (96 << 20, 256 << 10)
@@ -34,27 +42,44 @@ _PARTITIONERS: tuple[Any, ...] = (
     "uniform_sticky", lambda key, numbers, available: len(key or b"") % len(numbers),
     lambda key, numbers, available: None, lambda key, numbers, available: 7,
 )  # fmt: skip
-_VALUES: tuple[Any, ...] = (b"v", b"", b"v" * 3000, None, bytearray(b"v" * 20), memoryview(b"vv"), "text", 5)
+_VALUES: tuple[Any, ...] = (
+    b"v", b"", b"v" * 3000, None, bytearray(b"v" * 20), memoryview(b"vv"), "text", 5, b"v" * 300_000, b"v" * 5_000_000,
+)  # fmt: skip
 _KEYS: tuple[Any, ...] = (None, b"k", b"key" * 5, b"", bytearray(b"k"), 3)
 _APIS = ("Produce", "Produce", "Fetch", "Metadata", "InitProducerId", "ListOffsets", "ApiVersions", None)
 _CODES = (1, 3, 6, 7, 10, 19, 45, 47, 56, 59, 87)
-_EXPECTED = (errors.KafkaError, TypeError, ValueError, OverflowError)
+_EXPECTED = (errors.KafkaError, TypeError, ValueError, OverflowError, TimeoutError, MemoryError)
+_WAYS = ("plainly", "plainly", "with TLS", "in a group", "in transactions")
+Calls = Generator[Callable[[], Any], Any, None]
+"""Yields what to call next, and is sent what that returned: None where it raised."""
 
 
 @dataclass
 class _Sent:
     """Deliveries of records, with the values that they were sent with; what their callbacks were told."""
 
+    awaits: bool = False
     deliveries: list[tuple[Any, Any]] = field(default_factory=list)
     told: list[Any] = field(default_factory=list)
 
+    def wait(self, count: int, seconds: float) -> Any:
+        """Waits for the last ones: in this thread, or when what it returns is awaited."""
+        deliveries = [delivery for _, delivery in self.deliveries[-count:]]
+        if self.awaits:
+            return asyncio.wait_for(asyncio.gather(*deliveries), seconds)
+        return deliveries[-1].result(seconds)
+
     def check(self, log: Broker) -> None:
         """Each that is done is where it says, or has failed by a KafkaError."""
+        look_at([delivery for _, delivery in self.deliveries])
         for value, delivery in self.deliveries:
             repr(delivery), delivery._repr_html_()
             if not delivery.done() or delivery.exception(0) is not None:
                 continue
             metadata = delivery.result(0)
+            repr(metadata), metadata._repr_html_()
+            with contextlib.suppress(StopIteration):
+                next(delivery.__await__())
             assert pickle.loads(pickle.dumps(metadata)) == metadata
             assert hash(metadata) == hash(delivery.result(0)), repr(metadata)
             if metadata.offset >= 0:
@@ -90,8 +115,8 @@ def _producer_options(drawing: Drawing) -> dict[str, Any]:
     options = _QUICK | {
         "linger_ms": drawing.choice((0, 1, 20)), "batch_size": drawing.choice((16384, 1, 100)),
         "compression": drawing.choice(("none", "lz4", "gzip")), "acks": drawing.choice((-1, -1, 1, 0)),
-        "partitioner": drawing.choice(_PARTITIONERS), "buffer_memory": drawing.choice((1 << 20, 1 << 13)),
-        "max_request_size": drawing.choice((1 << 20, 1 << 12)), "max_block_ms": 20, "delivery_timeout_ms": 60,
+        "partitioner": drawing.choice(_PARTITIONERS), "buffer_memory": drawing.choice((1 << 20, 1 << 13, 1 << 24)),
+        "max_request_size": drawing.choice((1 << 20, 1 << 12, 1 << 23)), "max_block_ms": 20, "delivery_timeout_ms": 60,
         "metadata_max_idle_ms": 5000, "interceptors": drawing.choice(((), (_Onlooker(),))),
         "value_serializer": drawing.choice((None, None, lambda value, context: value)),
     }  # fmt: skip
@@ -129,20 +154,47 @@ def _send(producer: Any, drawing: Drawing, sent: _Sent) -> None:
             sent.deliveries += zip(values, deliveries, strict=True)
             return
         value = drawing.choice(_VALUES)
+        if drawing.byte() > 240:
+            more |= drawing.choice(({"callback": print}, {"on_delivery": print}, {"timestamp_ms": 5}))
         delivery = producer.send(topic, value, **more, nowait=drawing.flag())
         sent.deliveries.append((value, delivery))
-        if drawing.flag():
-            delivery.add_done_callback(sent.told.append)
+        for callback in drawing.choice(((), (sent.told.append,), (_calls_back(producer, drawing),))):
+            delivery.add_done_callback(callback)
+
+
+def _calls_back(producer: Any, drawing: Drawing) -> Callable[[Any], Any]:
+    """A callback that uses the producer that calls it."""
+    calls = (
+        lambda: producer.send("t", b"again", nowait=True), lambda: producer.send("t", b"again").result(0),
+        lambda: producer.flush(0), lambda: producer.close(0),
+    )  # fmt: skip
+    call = drawing.choice(calls)
+
+    def call_back(delivery: Any) -> None:
+        made = call()
+        if inspect.iscoroutine(made):
+            made.close()
+
+    return call_back
+
+
+@cache
+def _certificates() -> Certificates:
+    return Certificates()
 
 
 @contextlib.contextmanager
-def _broker(drawing: Drawing) -> Iterator[Broker]:
+def _broker(drawing: Drawing, way: str) -> Iterator[Broker]:
     release = drawing.choice(("4.4.0", "4.4.0", "2.8.2", "0.10.2.2"))
     most = drawing.choice((1 << 20, 2000))
+    secured: dict[str, Any] = {"tls": True, "certificates": _certificates()} if way == "with TLS" else {}
     before = logging.root.manager.disable
     logging.disable()  # failures are the point, and what keeps log records keeps what they hold
     try:
-        with Broker(release=release, topics=TOPICS, auto_create_topics=False, max_message_bytes=most) as broker:
+        with Broker(
+            release=release, topics=TOPICS, auto_create_topics=False, max_message_bytes=most,
+            group_initial_rebalance_delay_ms=0, **secured,
+        ) as broker:  # fmt: skip
             yield broker
     finally:
         logging.disable(before)
@@ -163,95 +215,188 @@ def _take(records: Any, drawing: Drawing, read: dict[tuple[str, int], list[Any]]
         read.setdefault((partition.topic, partition.partition), []).extend(part.values())
 
 
+def _deprived(drawing: Drawing, call: Callable[[], Any]) -> Callable[[], Any]:
+    """The same call; now and then with memory refused, also while what it returned is awaited."""
+    number = drawing.byte() - 128
+    if number <= 0:
+        return call
+    count = drawing.choice((1, 1, 2))
+
+    def deprived() -> Any:
+        with refusing(number, count):
+            made = call()
+            if not inspect.isawaitable(made):
+                return made
+
+        async def awaited() -> Any:
+            with refusing(number, count):
+                return await made
+
+        return awaited()
+
+    return deprived
+
+
+def _produce(broker: Broker, producer: Any, drawing: Drawing, sent: _Sent, way: str) -> Calls:
+    """A drawn number of things that one does with a producer."""
+    if way == "in transactions":
+        yield lambda: producer.init_transactions(timeout=0.3)
+        yield producer.begin_transaction
+    for _ in range(20):
+        if not drawing.left:
+            break
+        how = drawing.below(8)
+        if how == 0:
+            _fail(broker, drawing)
+        elif how == 1:
+            seconds = drawing.choice((_SECONDS, 0, 0.01))
+            yield _deprived(drawing, lambda seconds=seconds: producer.flush(seconds))  # type: ignore[misc]
+        elif how == 2 and sent.deliveries:
+            seconds = drawing.choice((_SECONDS, 0, 0.01))
+            yield _deprived(drawing, lambda seconds=seconds: sent.wait(3, seconds))  # type: ignore[misc]
+        elif how == 3 and way == "in transactions":
+            yield producer.abort_transaction if drawing.flag() else producer.commit_transaction
+            yield producer.begin_transaction
+        elif how == 3 and not sent.awaits and drawing.flag():
+            yield lambda: _beside(lambda: producer.flush(0.02), lambda: _send(producer, drawing, sent))
+        elif how == 3:
+            yield getattr(producer, drawing.choice(("metrics", "health", "__repr__", "deliver", "drain")), None) or str
+        else:
+            yield _deprived(drawing, lambda: _send(producer, drawing, sent))
+
+
+def _beside(other: Callable[[], Any], call: Callable[[], Any]) -> None:
+    """Calls both at once, `other` in a thread of its own."""
+
+    def run() -> None:
+        with contextlib.suppress(*_EXPECTED):
+            other()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        call()
+    finally:
+        thread.join()
+
+
+def _consume(broker: Broker, consumers: list[Any], drawing: Drawing, read: dict[tuple[str, int], list[Any]]) -> Calls:
+    """Some polls of each consumer, all of what there is or what their group gives them, and questions between them."""
+    for number in range(4 * len(consumers)):
+        consumer = consumers[number % len(consumers)]
+        how = drawing.byte()
+        if how % 8 == 7:
+            _fail(broker, drawing)
+        records = yield _deprived(drawing, lambda of=consumer: of.poll(0.02))  # type: ignore[misc]
+        if records is not None:
+            _take(records, drawing, read)
+        if how % 8 == 6:
+            yield drawing.choice(_questions(consumer))
+
+
+def _questions(consumer: Any) -> list[Callable[[], Any]]:
+    at = ("t", 0)
+    return [
+        consumer.metrics, consumer.health, consumer.commit, consumer.wakeup, lambda: consumer.seek(at, 0),
+        lambda: consumer.position(at, _SECONDS), lambda: consumer.committed([at], _SECONDS),
+        lambda: consumer.end_offsets([at, ("u", 0)], _SECONDS), lambda: consumer.lag(_SECONDS),
+        lambda: consumer.pause([at]), lambda: consumer.resume([at]), lambda: consumer.partitions_for("u", _SECONDS),
+        lambda: consumer.offsets_for_times({at: 5}, _SECONDS), consumer.unsubscribe,
+    ]  # fmt: skip
+
+
+def _reads(consumer: Any, way: str) -> None:
+    if way == "in a group":
+        consumer.subscribe(["t", "u"])
+    else:
+        consumer.assign([("t", partition) for partition in range(3)] + [("u", 0)])
+
+
+def _more_options(way: str, broker: Broker, *, reads: bool) -> dict[str, Any]:
+    if way == "in a group" and reads:
+        return {"group_id": "g", "auto_commit_interval_ms": 10, "heartbeat_interval_ms": 10}
+    if way == "in transactions" and not reads:
+        return {"transactional_id": "x", "acks": -1, "enable_idempotence": None, "delivery_timeout_ms": 200}
+    return broker.client_settings if way == "with TLS" else {}
+
+
+def _by_threads(calls: Calls) -> None:
+    given = None
+    with contextlib.suppress(StopIteration):
+        while True:
+            call, given = calls.send(given), None
+            with contextlib.suppress(*_EXPECTED):
+                given = call()
+
+
 @target(
-    seeds=lambda: [bytes((7 * n + m * m * n) & 0xFF for m in range(80)) for n in range(24)],
+    seeds=lambda: [random.Random(n).randbytes(60 + n) for n in range(40)],
     traced="drivers", max_len=300, budget=MEMORY, share=2,
 )  # fmt: skip
 def driven_clients(data: bytes) -> None:
-    """a producer and a consumer for threads, by sockets, on a broker that fails as drawn"""
+    """a producer and consumers for threads, by sockets, on a broker that fails as drawn"""
     drawing = Drawing(data)
+    way = drawing.choice(_WAYS)
     sent, read = _Sent(), dict[tuple[str, int], list[Any]]()
-    with _broker(drawing) as broker:
-        with (
-            contextlib.suppress(*_EXPECTED),
-            Producer(broker.bootstrap_servers, **_producer_options(drawing)) as producer,
-        ):
-            for _ in range(20):
-                if not drawing.left:
-                    break
-                how = drawing.below(8)
-                with contextlib.suppress(*_EXPECTED):
-                    if how == 0:
-                        _fail(broker, drawing)
-                    elif how == 1:
-                        producer.flush(drawing.choice((_SECONDS, 0, 0.01)))
-                    elif how == 2 and sent.deliveries:
-                        sent.deliveries[-1][1].result(drawing.choice((_SECONDS, 0, 0.01)))
-                    elif how == 3:
-                        producer.metrics(), repr(producer.health())
-                    else:
-                        _send(producer, drawing, sent)
+    with _broker(drawing, way) as broker:
+        options = _producer_options(drawing) | _more_options(way, broker, reads=False)
+        with contextlib.suppress(*_EXPECTED), Producer(broker.bootstrap_servers, **options) as producer:
+            _by_threads(_produce(broker, producer, drawing, sent, way))
         broker.faults.clear()
         sent.check(broker)
-        with (
-            contextlib.suppress(*_EXPECTED),
-            Consumer(broker.bootstrap_servers, **_consumer_options(drawing)) as consumer,
-        ):
-            consumer.assign([("t", partition) for partition in range(3)] + [("u", 0)])
-            for _ in range(4):
-                if drawing.byte() % 8 == 7:
-                    _fail(broker, drawing)
-                _take(consumer.poll(0.02), drawing, read)
-        _check_read(broker, read)
+        options = _consumer_options(drawing) | _more_options(way, broker, reads=True)
+        with contextlib.suppress(*_EXPECTED), contextlib.ExitStack() as open_ones:
+            consumers = []
+            for _ in range(1 + (way == "in a group")):
+                consumers.append(open_ones.enter_context(Consumer(broker.bootstrap_servers, **options)))
+                _reads(consumers[-1], way)
+            _by_threads(_consume(broker, consumers, drawing, read))
+        if way == "plainly":
+            _check_read(broker, read)
+
+
+async def _by_a_loop(calls: Calls) -> None:
+    given = None
+    with contextlib.suppress(StopIteration):
+        while True:
+            call, given = calls.send(given), None
+            with contextlib.suppress(*_EXPECTED):
+                made = call()
+                given = await made if inspect.isawaitable(made) else made
 
 
 @target(
-    seeds=lambda: [bytes((5 * n + m * m * n) & 0xFF for m in range(80)) for n in range(24)],
+    seeds=lambda: [random.Random(-n).randbytes(60 + n) for n in range(40)],
     traced="drivers", max_len=300, budget=MEMORY, share=2,
 )  # fmt: skip
 def looped_clients(data: bytes) -> None:
-    """a producer and a consumer for asyncio, by sockets, on a broker that fails as drawn"""
+    """a producer and consumers for asyncio, by sockets, on a broker that fails as drawn"""
     drawing = Drawing(data)
-    with _broker(drawing) as broker:
-        asyncio.run(_looped(broker, drawing))
+    way = drawing.choice(_WAYS)
+    with _broker(drawing, way) as broker:
+        asyncio.run(_looped(broker, drawing, way))
 
 
-async def _looped(broker: Broker, drawing: Drawing) -> None:
-    sent, read = _Sent(), dict[tuple[str, int], list[Any]]()
+async def _looped(broker: Broker, drawing: Drawing, way: str) -> None:
+    sent, read = _Sent(awaits=True), dict[tuple[str, int], list[Any]]()
+    options = _producer_options(drawing) | _more_options(way, broker, reads=False)
     with contextlib.suppress(*_EXPECTED):
-        async with aio.Producer(broker.bootstrap_servers, **_producer_options(drawing)) as producer:
-            for _ in range(20):
-                if not drawing.left:
-                    break
-                with contextlib.suppress(*_EXPECTED, asyncio.TimeoutError):
-                    await _one_step(broker, producer, drawing, sent)
+        async with aio.Producer(broker.bootstrap_servers, **options) as producer:
+            await _by_a_loop(_produce(broker, producer, drawing, sent, way))
     broker.faults.clear()
     sent.check(broker)
+    options = _consumer_options(drawing) | _more_options(way, broker, reads=True)
     with contextlib.suppress(*_EXPECTED):
-        async with aio.Consumer(broker.bootstrap_servers, **_consumer_options(drawing)) as consumer:
-            consumer.assign([("t", partition) for partition in range(3)] + [("u", 0)])
-            for _ in range(3):
-                if drawing.byte() % 8 == 7:
-                    _fail(broker, drawing)
-                _take(await consumer.poll(0.02), drawing, read)
+        async with contextlib.AsyncExitStack() as open_ones:
+            consumers = []
+            for _ in range(1 + (way == "in a group")):
+                consumers.append(await open_ones.enter_async_context(aio.Consumer(broker.bootstrap_servers, **options)))
+                _reads(consumers[-1], way)
+            await _by_a_loop(_consume(broker, consumers, drawing, read))
             if not drawing.flag():
                 with contextlib.suppress(asyncio.TimeoutError):
                     async with asyncio.timeout(0.05):
-                        async for record in consumer:
+                        async for record in consumers[0]:
                             read.setdefault((record.topic, record.partition), []).append(record.value)
-    _check_read(broker, read)
-
-
-async def _one_step(broker: Broker, producer: aio.Producer, drawing: Drawing, sent: _Sent) -> None:
-    how = drawing.below(8)
-    if how == 0:
-        _fail(broker, drawing)
-    elif how == 1:
-        await producer.flush(drawing.choice((_SECONDS, 0, 0.01)))
-    elif how == 2 and sent.deliveries:
-        async with asyncio.timeout(drawing.choice((_SECONDS, 0, 0.01))):
-            await asyncio.gather(*(delivery for _, delivery in sent.deliveries[-3:]))
-    elif how == 3:
-        await producer.drain()
-    else:
-        _send(producer, drawing, sent)
+    if way == "plainly":
+        _check_read(broker, read)

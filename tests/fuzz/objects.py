@@ -320,11 +320,55 @@ def _calls(stage: Stage) -> list[Callable[[], object]]:
         lambda: records.decode(_WIRE)[some()],
         lambda: records.decode(_WIRE).measure(some(), some(), some()),
         lambda: records.Record(b"v") == some(),
+        *_misuses(stage),
     ]
 
 
-@target(seeds=lambda: [bytes([n, *range(n * 3 & 0xFF, (n * 3 & 0xFF) // 2 + 130)][:90]) for n in range(60)],
-        max_len=300, budget=MEMORY, share=2)  # fmt: skip
+def _misuses(stage: Stage) -> list[Callable[[], object]]:
+    """Calls with arguments that are refused, or that are seldom used."""
+    some = stage.value
+    read = records.decode(_WIRE)
+    (frame,) = FrameReceiver(100).feed(b"\0\0\0\3abc")
+    drawn = stage.drawing.choice
+    odd = (None, "", "x", -1, 2**31, 1.5, b"x", "zstd", "\ud800", datetime(1, 1, 1), [1], ("h", None), (None, b"x"))
+    times = (2**63 - 1, -(2**63), datetime(1, 1, 1), datetime(9999, 12, 31), 1.5, "now")
+    return [
+        lambda: read[:: drawn((1, 2, -1, 0))],
+        lambda: (read.to_arrow(), read._repr_html_(), read[0]._repr_html_(), repr(read)),
+        lambda: read.to_arrow(drawn((None, ["value"], ["x"], [("value", drawn(odd))])), timestamp_unit=drawn(odd)),
+        lambda: (read.__arrow_c_schema__(), read.__arrow_c_stream__(), read.__arrow_c_array__(some())),
+        lambda: read.to_arrow(binary_view=drawn((True, False))).validate(full=True),
+        lambda: (frame[drawn((slice(None, None, 2), slice(1), 1, -1, 9, "x"))], repr(frame), frame == drawn(odd)),
+        lambda: (len(frame), bytes(frame), hash(frame)),
+        lambda: records.encode([b"v"], generation=drawn(odd)),
+        lambda: records.encode([b"v"], compression=drawn(odd), level=drawn(odd)),
+        lambda: records.encode([b"v"], magic=drawn((0, 1, 2, 3, "2")), producer_id=drawn((1, -1, 2**63))),
+        lambda: records.encode([b"v"], magic=drawn((0, 1)), base_sequence=1, is_transactional=True),
+        lambda: records.encode([(b"v", b"k", drawn(times), [drawn(odd)])], magic=drawn((0, 1, 2))),
+        lambda: records.encode([(b"v", None, None, [(drawn(odd), drawn(odd))])]),
+        lambda: records.encode([records.Record(b"v", timestamp=drawn(times))]),
+        lambda: records.encode(
+            drawn((read, list(read), [read[2], read[0]])), keep_offsets=True, base_offset=drawn(odd)
+        ),
+        lambda: records.encode_arrow(read, max_bytes=5),
+        lambda: len(BatchBuilder(max_bytes=drawn((1, 5, -1, 2**40)), base_offset=drawn((0, -1, 2**63 - 1)))),
+        lambda: BatchBuilder(max_bytes=70).append(b"v" * 100),
+        lambda: OutputBlock(10).room(drawn((-1, 0, 5, 1 << 20))),
+        lambda: record_plan(drawn((None, ["x"], ["value", "value"], [("value", "x")])), timestamp_unit=drawn(odd)),
+        lambda: records.decode(_WIRE, generation=drawn(odd), base_offset=drawn(odd)),
+        lambda: records.decode(b"\0" * 30, generation="0.7", base_offset=drawn((None, 0, -1, 2**62))),
+        lambda: RecordColumns(record_plan(), [(read, None, 0)]).to_arrow(),
+        lambda: RecordColumns(record_plan(), [drawn(((read,), (read, None), (None, None, 0), (read, 5, 0)))]),
+    ]
+
+
+def _seeds_of_calls() -> list[bytes]:
+    """Whatever is called first, with some arguments each."""
+    mixed = [bytes([n, *range(n * 3 & 0xFF, (n * 3 & 0xFF) // 2 + 130)][:90]) for n in range(60)]
+    return mixed + [bytes([0, 0, call, *(m * n & 0xFF for m in range(12))]) for call in range(60) for n in range(8)]
+
+
+@target(seeds=_seeds_of_calls, max_len=300, budget=MEMORY, share=2)
 def hostile_arguments(data: bytes) -> None:
     """calls whose arguments run code of their own in the middle of them"""
     stage = Stage(Drawing(data))

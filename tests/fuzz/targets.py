@@ -11,13 +11,14 @@ import gc
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Final
 
 from kwire import _codec
 
 FAMILIES: Final = (
     "records", "messages", "values", "arrow", "logs", "captures", "logins", "texts", "objects", "clients",
-    "driven", "broker",
+    "driven", "broker", "classes", "refused",
 )  # fmt: skip
 Mutate = Callable[[bytes, int, int, Callable[[bytes, int], bytes]], bytes]
 
@@ -99,6 +100,12 @@ def all_targets() -> dict[str, Target]:
     for family in FAMILIES:
         importlib.import_module(f"tests.fuzz.{family}")
     return dict(_TARGETS)
+
+
+def targets_of(family: ModuleType) -> list[Target]:
+    """The targets of a family that is imported already."""
+    name = family.__name__.rpartition(".")[2]
+    return [each for each in _TARGETS.values() if each.family == name]
 
 
 def target_of(path: str) -> Target:

@@ -267,6 +267,13 @@ def _protobuf_seeds() -> Iterator[bytes]:
     for number in (0, 1, 2, 7, 9, 31, 63, 64, 65):
         for how in (0, 33, 4):
             yield bytes([number, how, 0]) + body
+    below_0 = b"\xff" * 9 + b"\x01"
+    unknown = b"\x90\x03\x09\x98\x03\x01\x98\x03\x4d\x98\x03" + below_0 + b"\x90\x03" + below_0
+    choices = b"\xb8\x03\x05\xc2\x03\x02\x08\x01\xb8\x03\x06\x52\x02hi\xc2\x03\x00"
+    times = b"\x0a\x06\x08\x05\x10\x80\x94\x01\x0a\x00\x0a\x0d\x08" + below_0 + b"\x10\x01"
+    for number in range(128):
+        yield bytes([number, 0, 0]) + (times if number & 64 else unknown)
+        yield bytes([number, 0, 0]) + (times[:10] if number & 64 else choices)
     yield bytes([1, 128, 0]) + b"\0\0\0\0\7\0" + body
     yield bytes([0, 0, 0, 0xE3, 3, 8, 1, 0xE4, 3, 0xC8, 3, 1])
     yield bytes([64, 0, 0, 10, 4, 8, 5, 16, 9])
