@@ -66,6 +66,7 @@ include "codec/plans_encode.pxi"
 # engine
 include "client/timers.pxi"
 include "client/at_hand.pxi"
+include "client/fifo.pxi"
 include "client/delivery.pxi"
 include "client/batch.pxi"
 include "client/partitioning.pxi"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 from collections import deque
+from random import Random
 from typing import Any
 
 import pytest
@@ -360,3 +361,25 @@ def test_a_partition_that_is_none_is_refused(partition: Any) -> None:
     path.know()
     with pytest.raises(errors.ConfigError):
         path.send(TOPIC, b"v", partition=partition)
+
+
+def test_batches_are_due_in_the_order_of_their_opening_however_many_linger() -> None:
+    """Some hundred come and go, a few at a time and many at once, past the room that their queues have at first."""
+    path = Path(batch_size=1000, linger=1.0)
+    path.send(TOPIC, b"")
+    path.know(300)
+    path.drain()
+    random = Random(4)
+    opened: list[tuple[int, float]] = []
+    due: list[int] = []
+    now = 10.0
+    for turn in range(300):
+        now += random.choice([0.01, 0.01, 0.5])
+        path.accumulator.set_clock(now, int(1000 * now))
+        path.send(TOPIC, b"v", partition=turn)
+        opened.append((turn, now))
+        path.accumulator.expire_linger(now)
+        assert len(path.accumulator.lingering) == sum(when + 1.0 > now for _, when in opened)
+        if turn % 7 == 0:
+            due += [queue.partition for queue in path.accumulator.route_ready()]
+            assert due == [partition for partition, when in opened if when + 1.0 <= now]

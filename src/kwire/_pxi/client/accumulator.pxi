@@ -79,7 +79,7 @@ cdef class Accumulator:
         used, records_sent                   bytes of records not delivered yet; records taken so far
         queued                               bytes of batches that are closed and not delivered yet
         closed                               None, or why send() raises for ever; `bar` makes it raise for a while
-        ready, lingering, unknown_topics     deques: partitions to be sent, batches by age, topics that need metadata
+        ready, lingering, unknown_topics     queues: partitions to be sent, batches by age, topics that need metadata
         failed, failures_dropped             the last MAX_FAILED_RESULTS failed results; how many records older ones had
         held                                 list of blocked partitions with something to send, as `route_ready` met them
     """
@@ -104,8 +104,8 @@ cdef class Accumulator:
     cdef object barred                    # None, or what makes send() raise: see `_refusal`
     cdef bint gated                       # the queues of new partitions are blocked
     cdef readonly list held
-    cdef readonly object ready            # deque of PartitionQueue
-    cdef readonly object lingering        # deque of Batch, oldest first: open, or closed and not yet taken off
+    cdef readonly Fifo ready              # of PartitionQueue
+    cdef readonly Fifo lingering          # of Batch, oldest first: open, or closed and not yet taken off
     cdef readonly object unknown_topics   # deque of TopicQueue
     cdef readonly object failed
     cdef public int64_t failures_dropped
@@ -145,8 +145,8 @@ cdef class Accumulator:
         self.topics_by_name = {}
         self.former = TopicQueue.__new__(TopicQueue)
         self.last_name = self.topics_by_name  # no send has that for a topic
-        self.ready = _deque()
-        self.lingering = _deque()
+        self.ready = Fifo()
+        self.lingering = Fifo()
         self.unfinished = {}
         self.unknown_topics = _deque()
         self.failed = _deque()
@@ -422,9 +422,9 @@ cdef class Accumulator:
 
     cdef int _look_after_linger(self, int64_t timestamp) except -1:
         """Looks at the oldest batch, if there is one whose linger has not been reported."""
-        if not self.linger_reported and self.lingering:
+        if not self.linger_reported and not self.lingering.is_empty():
             self.looked_at = timestamp
-            self._look_at_oldest(<Batch>self.lingering[0])
+            self._look_at_oldest(<Batch>self.lingering.first())
         return 0
 
     cdef int _warn_of_seconds(self, int64_t timestamp) except -1:
@@ -584,7 +584,6 @@ cdef class Accumulator:
         queue.topic = topic
         queue.partition = partition
         queue.waiting = _deque()
-        queue.in_flight = []
         queue.sequences = Sequences()
         queue.blocked = self.gated
         return queue
@@ -617,7 +616,7 @@ cdef class Accumulator:
                 self._mark_ready(queue)
                 batch.due = True
             else:
-                if not self.lingering:
+                if self.lingering.is_empty():
                     self.attention = True
                 self.lingering.append(batch)
         except MemoryError:
@@ -702,17 +701,18 @@ cdef class Accumulator:
         """Makes batches due whose linger has ended; returns the moment of the next, or None."""
         cdef Batch batch
         self.linger_reported = False
-        while self.lingering:
-            batch = self.lingering[0]
+        while not self.lingering.is_empty():
+            batch = <Batch>self.lingering.first()
             if not batch.closed:
                 if batch.created_at + self.linger > now:
                     return batch.created_at + self.linger
                 self._mark_ready(batch.queue)
                 batch.due = True
-            self.lingering.popleft()
+            self.lingering.drop_first()
         return None
 
-    def make_due(self, Batch batch not None):
+    @cython.nonecheck(True)
+    cpdef make_due(self, Batch batch):
         """Ends the linger of a batch that a thread waits for."""
         if not batch.closed and not batch.due:
             self._mark_ready(batch.queue)
@@ -721,10 +721,10 @@ cdef class Accumulator:
     def make_all_due(self):
         """Ends the linger of all batches, for flush."""
         cdef Batch batch
-        while self.lingering:
-            batch = self.lingering[0]
+        while not self.lingering.is_empty():
+            batch = <Batch>self.lingering.first()
             self.make_due(batch)
-            self.lingering.popleft()
+            self.lingering.drop_first()
 
     cpdef list route_ready(self):
         """Moves the partitions with something to send to the sinks of their leaders; returns those that have no sink.
@@ -733,8 +733,8 @@ cdef class Accumulator:
         """
         cdef PartitionQueue queue
         cdef list unrouted = []
-        while self.ready:
-            queue = self.ready[0]
+        while not self.ready.is_empty():
+            queue = <PartitionQueue>self.ready.first()
             if queue.partition >= PyList_GET_SIZE(queue.topic.partitions):
                 self._needs_metadata(queue.topic)
             else:
@@ -744,7 +744,7 @@ cdef class Accumulator:
                     unrouted.append(queue)
                 else:
                     queue.sink.queues[queue] = None
-            self.ready.popleft()
+            self.ready.drop_first()
             queue.in_ready = False
         self.attention = False
         return unrouted

@@ -44,6 +44,7 @@ cdef class Redirect:
 
 
 @cython.final
+@cython.freelist(1024)
 @cython.nonecheck(True)
 cdef class BatchResult:
     """The result of a batch."""

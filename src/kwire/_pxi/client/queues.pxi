@@ -18,7 +18,8 @@ cdef class PartitionQueue:
     cdef Batch open
     cdef Sink sink                        # to its leader; None until that is looked up
     cdef readonly object waiting          # deque of Batch
-    cdef readonly list in_flight
+    cdef Batch first_in_flight            # a chain, in the order of their taking
+    cdef Batch last_in_flight
     cdef bint in_ready                    # in Accumulator.ready
     cdef size_t expected                  # bytes that the last batch took: room to begin the next with
     cdef public double retry_at           # nothing is sent before
@@ -40,12 +41,23 @@ cdef class PartitionQueue:
             found.append(self.open)
         return found
 
+    @property
+    def in_flight(self):
+        """Its batches in flight, a copy."""
+        cdef Batch batch = self.first_in_flight
+        cdef list found = []
+        while batch is not None:
+            found.append(batch)
+            batch = batch.next_in_flight
+        return found
+
     def is_first(self, Batch batch):
         """Whether no batch that was opened before it is in flight or waiting."""
-        cdef Batch other
-        for other in self.in_flight:
+        cdef Batch other = self.first_in_flight
+        while other is not None:
             if comes_before(other, batch):
                 return False
+            other = other.next_in_flight
         return not self.waiting or not comes_before(<Batch>self.waiting[0], batch)
 
     @property
@@ -67,12 +79,12 @@ cdef class PartitionQueue:
     cpdef Batch take(self, list taken):
         """Moves the head to `taken` and counts it as in flight; it is closed from now on."""
         cdef Batch batch = <Batch>self.waiting[0] if self.waiting else self.open
-        self.in_flight.append(batch)
-        try:
-            taken.append(batch)
-        except MemoryError:
-            self.in_flight.pop()
-            raise
+        taken.append(batch)
+        if self.last_in_flight is None:
+            self.first_in_flight = batch
+        else:
+            self.last_in_flight.next_in_flight = batch
+        self.last_in_flight = batch
         if self.waiting:
             self.waiting.popleft()
         else:
@@ -106,16 +118,27 @@ cdef class PartitionQueue:
         self.waiting.insert(place, batch)
         return 0
 
-    cdef int forget(self, Batch batch) except -1:
-        """No longer in flight."""
-        if PyList_GET_SIZE(self.in_flight) > 0 and self.in_flight[0] is batch:
-            del self.in_flight[0]  # pop() needs memory for its call
-        elif batch in self.in_flight:
-            self.in_flight.remove(batch)
-        return 0
+    cdef bint forget(self, Batch batch):
+        """No longer in flight; whether it was."""
+        cdef Batch before = None
+        cdef Batch found = self.first_in_flight
+        while found is not None and found is not batch:
+            before = found
+            found = found.next_in_flight
+        if found is None:
+            return False
+        if before is None:
+            self.first_in_flight = batch.next_in_flight
+        else:
+            before.next_in_flight = batch.next_in_flight
+        if self.last_in_flight is batch:
+            self.last_in_flight = before
+        batch.next_in_flight = None
+        return True
 
     cdef int _remove(self, Batch batch) except -1:
-        self.forget(batch)
+        if self.forget(batch):
+            return 0
         if batch is self.open:
             self.topic.owner._close_batch(self)
         elif batch in self.waiting:

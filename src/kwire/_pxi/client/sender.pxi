@@ -63,7 +63,7 @@ cdef class SenderBase:
             self._wake_at("unknown topics", self._unknown_topics.look(now))
         if self._awaited:
             self._expedite_all()
-        if accumulator.lingering:
+        if not accumulator.lingering.is_empty():
             self._wake_at("linger", accumulator.expire_linger(now))
         if self._deadline is None and accumulator.unfinished:
             self._await_deadline()
@@ -148,6 +148,7 @@ cdef class SenderBase:
 
     cdef object _build(self, PendingProduce call, int version):
         cdef PartitionQueue queue
+        cdef TopicQueue known = None
         cdef Batch batch
         cdef Buffer data
         cdef int64_t room = self._max_bytes - ROOM_FOR_THE_REST
@@ -157,8 +158,10 @@ cdef class SenderBase:
         for queue in call.sink.sendable(call.then):
             if call.batches and queue._head().bytes_to_send() > room:
                 break
-            if version >= FIRST_WITH_TOPIC_IDS and not self._knows_id(queue.topic.name, call):
-                continue
+            if version >= FIRST_WITH_TOPIC_IDS and queue.topic is not known:
+                if not self._knows_id(queue.topic.name, call):
+                    continue
+                known = queue.topic
             batch = call.sink.take(queue, call.batches)
             data = self._seal(batch, call, version)
             if data is not None:

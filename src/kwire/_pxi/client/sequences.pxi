@@ -124,7 +124,7 @@ cdef class Sequences:
 
     cpdef bint needs_epoch(self, PartitionQueue queue) except -1:
         """Whether nothing goes on without another epoch."""
-        if self.state == STEADY or PyList_GET_SIZE(queue.in_flight) > 0:
+        if self.state == STEADY or queue.first_in_flight is not None:
             return False
         return self.state == GAP or not queue.waiting or (<Batch>queue.waiting[0]).base_sequence < 0
 
@@ -157,10 +157,9 @@ cdef bint may_send(PartitionQueue queue, Batch head, Sink sink) noexcept:
     Without sequences the order is kept where one request may be in flight: then nothing of the partition may be in
     flight, be it to another leader.
     """
-    cdef Py_ssize_t in_flight = PyList_GET_SIZE(queue.in_flight)
     cdef Sequences sequences = queue.sequences
-    if in_flight == 0:
+    if queue.first_in_flight is None:
         return sequences.state == STEADY or (sequences.state == UNRESOLVED and head.base_sequence >= 0)
     if sink.max_in_flight == 1 or head.base_sequence >= 0 or sequences.state != STEADY:
         return False
-    return (<Batch>queue.in_flight[in_flight - 1]).base_sequence < 0 or sequences.acknowledged_by == sink.node
+    return queue.last_in_flight.base_sequence < 0 or sequences.acknowledged_by == sink.node

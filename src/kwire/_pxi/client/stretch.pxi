@@ -224,6 +224,6 @@ cdef class Stretch:
                 self.topic.sticky_bytes += size
         accumulator.records_sent += rows
         self.topic.turn += <uint64_t>rows
-        if accumulator.lingering and not accumulator.linger_reported:
-            accumulator._look_at_oldest(<Batch>accumulator.lingering[0])
+        if not accumulator.lingering.is_empty() and not accumulator.linger_reported:
+            accumulator._look_at_oldest(<Batch>accumulator.lingering.first())
         return 0
