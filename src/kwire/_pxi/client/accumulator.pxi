@@ -380,7 +380,7 @@ cdef class Accumulator:
             return False
         core = &(<Batch>batch).core
         size = <int64_t>core.used
-        if size + bound >= self.batch_size or size + bound > <int64_t>core.block.capacity:
+        if size + bound >= self.batch_size or size + bound > <int64_t>core.capacity:
             return False
         if not stamped:
             record.timestamp = self._stamp(earlier)
@@ -389,6 +389,7 @@ cdef class Accumulator:
         else:
             return False
         builder_put(core, record)
+        builder_fetch_ahead(core)
         size = <int64_t>core.used - size
         if record.header_count > 0:
             (<Batch>batch).has_headers = True
@@ -849,7 +850,7 @@ cdef class Accumulator:
             batch.queue.topic.pending_batches -= 1
         batch.sealed = None
         kw_block_release(batch.core.block)
-        batch.core.block = NULL
+        builder_hold(&batch.core, NULL)
         return 0
 
     def update_partitions(self, TopicQueue topic not None, int count, available, *, bint anew=False):

@@ -201,7 +201,7 @@ cdef class Batch:
             self.sealed_codec = codec
             if magic == 2 and codec != 0:
                 kw_block_release(self.core.block)
-                self.core.block = NULL
+                builder_hold(&self.core, NULL)
         return self.sealed
 
     cpdef set_producer_state(self, int64_t producer_id, int16_t producer_epoch, int32_t base_sequence):

@@ -136,6 +136,7 @@ cdef class Stretch:
                 break
             room += <int64_t>target.core.used
             builder_put(target.core, &record)
+            builder_fetch_ahead(target.core)
             room -= <int64_t>target.core.used
             target.names_partition = target.names_partition or number >= 0
             target.has_headers = target.has_headers or record.header_count > 0
@@ -195,7 +196,7 @@ cdef class Stretch:
             return False
         target.batch = <PyObject *>batch
         target.core = &batch.core
-        target.limit = min(self.accumulator.batch_size, <int64_t>batch.core.block.capacity)
+        target.limit = min(self.accumulator.batch_size, <int64_t>batch.core.capacity)
         target.begun = <int64_t>batch.core.used
         target.stamped_first = batch.stamped_first
         target.names_partition = target.has_headers = False

@@ -23,6 +23,13 @@ cdef enum:
     MIN_RECORD_BODY = 6        # attributes and five varints of one byte
     LEGACY_CRC_FROM = 16         # the CRC-32 covers from `magic` on
 
+cdef extern from * nogil:
+    void kw_prefetch "__builtin_prefetch"(const void *at, int writing)
+
+cdef enum:
+    LINE = 64                    # bytes of memory that a processor fetches at once
+    FOR_WRITING = 1
+
 cdef int64_t MAX_BATCH_BYTES = 0x7FFFFFFF
 cdef int64_t MAX_OFFSET = 0x7FFFFFFFFFFFFFFF
 cdef size_t FIRST_BLOCK = 4096 - 64
@@ -51,6 +58,8 @@ ctypedef struct record_datum_t:
 
 ctypedef struct builder_t:
     kw_block *block              # magic 2: the first BATCH_HEADER bytes are left free for the header
+    uint8_t *data                # of the block, and ...
+    size_t capacity              # ... its size: here they need no line of memory of their own for each record
     size_t used
     int64_t base_offset
     int64_t next_delta           # offset of the next record, counted from base_offset
@@ -71,17 +80,24 @@ ctypedef struct seal_t:
 
 
 cdef void builder_init(builder_t *b, int magic, int codec, int64_t base_offset) noexcept nogil:
-    b.block = NULL
+    builder_hold(b, NULL)
     b.magic = magic
     b.codec = codec
     b.base_offset = base_offset
     builder_reset(b)
 
 
+cdef inline void builder_hold(builder_t *b, kw_block *block) noexcept nogil:
+    """Has the builder write to that block, or with NULL to none."""
+    b.block = block
+    b.data = kw_block_data(block) if block != NULL else NULL
+    b.capacity = block.capacity if block != NULL else 0
+
+
 cdef void builder_reset(builder_t *b) noexcept nogil:
     """Empties the builder and releases its block."""
     kw_block_release(b.block)
-    b.block = NULL
+    builder_hold(b, NULL)
     b.used = builder_prefix(b)
     b.next_delta = 0
     b.base_timestamp = -1
@@ -96,26 +112,26 @@ cdef inline size_t builder_prefix(const builder_t *b) noexcept nogil:
 cdef int _builder_grow(builder_t *b, size_t more) noexcept nogil:
     cdef kw_block *fresh
     cdef size_t wanted = b.used + more
-    if b.block != NULL and wanted < 2 * b.block.capacity:
-        wanted = 2 * b.block.capacity
+    if wanted < 2 * b.capacity:
+        wanted = 2 * b.capacity
     fresh = kw_block_new(wanted if wanted > FIRST_BLOCK else FIRST_BLOCK)
     if fresh == NULL:
         return BUILD_MEMORY
     if b.block != NULL:
-        memcpy(kw_block_data(fresh), kw_block_data(b.block), b.used)
+        memcpy(kw_block_data(fresh), b.data, b.used)
         kw_block_release(b.block)
-    b.block = fresh
+    builder_hold(b, fresh)
     return BUILD_OK
 
 
 cdef inline void builder_begin(builder_t *b, size_t size) noexcept nogil:
     """Takes a block of that size for a batch without records. Without memory for it, the first record asks again."""
     if b.block == NULL:
-        b.block = kw_block_new(size)
+        builder_hold(b, kw_block_new(size))
 
 
 cdef inline int builder_room(builder_t *b, size_t more) noexcept nogil:
-    if b.block == NULL or b.block.capacity - b.used < more:
+    if b.used + more > b.capacity:
         return _builder_grow(b, more)
     return BUILD_OK
 
@@ -223,7 +239,7 @@ cdef int builder_append(builder_t *b, const record_datum_t *r) noexcept nogil:
     cdef int fault
     if r.header_count and b.magic != 2:
         return BUILD_HEADERS
-    if b.block == NULL or b.used + <size_t>size > b.block.capacity or <int64_t>b.used + size > MAX_BATCH_BYTES:
+    if b.used + <size_t>size > b.capacity or <int64_t>b.used + size > MAX_BATCH_BYTES:
         size = builder_record_size(b, r)
         if <int64_t>b.used + size > MAX_BATCH_BYTES:
             return BUILD_TOO_LARGE
@@ -250,6 +266,15 @@ cdef inline void builder_put(builder_t *b, const record_datum_t *r) noexcept nog
     _count_record(b, r)
 
 
+cdef inline void builder_fetch_ahead(const builder_t *b) noexcept nogil:
+    """Asks for the lines of memory that the next record goes to, where others are filled before that: by then they are
+    here, and nothing waits for them."""
+    cdef const uint8_t *at = b.data + b.used
+    kw_prefetch(at + LINE, FOR_WRITING)
+    kw_prefetch(at + 2 * LINE, FOR_WRITING)
+    kw_prefetch(at + 3 * LINE, FOR_WRITING)
+
+
 cdef inline void _count_record(builder_t *b, const record_datum_t *r) noexcept nogil:
     if r.timestamp > b.max_timestamp:
         b.max_timestamp = r.timestamp
@@ -263,7 +288,7 @@ cdef inline size_t _put_record(builder_t *b, const record_datum_t *r) noexcept n
     Its length comes first but is known last: room is left for the length of the shortest record with such a key and
     value, which is nearly always right.
     """
-    cdef uint8_t *begin = kw_block_data(b.block) + b.used
+    cdef uint8_t *begin = b.data + b.used
     cdef int width = varint_size(MIN_RECORD_BODY + max(r.key.size, 0) + max(r.value.size, 0))
     cdef uint8_t *at = begin + width
     cdef int64_t i, body
@@ -288,7 +313,7 @@ cdef inline size_t _put_message(builder_t *b, const record_datum_t *r) noexcept 
     cdef int64_t size = _message_size(b, r)
     if b.codec == 0 or b.magic == 0:
         offset += b.base_offset
-    put_message(kw_block_data(b.block) + b.used, size, b.magic, 0, offset, r)
+    put_message(b.data + b.used, size, b.magic, 0, offset, r)
     return <size_t>size
 
 
@@ -353,7 +378,7 @@ cdef Buffer builder_seal(builder_t *b, const seal_t *seal, object level):
     cdef uint8_t *data
     if b.count == 0:
         return None
-    data = kw_block_data(b.block)
+    data = b.data
     if b.codec == 0:
         if b.magic == 2:
             put_batch_header(data, b.used, b, seal)

@@ -295,7 +295,7 @@ cdef class BatchBuilder:
         if self.core.block != NULL:
             memcpy(kw_block_data(block), kw_block_data(self.core.block), self.core.used)
             kw_block_release(self.core.block)
-        self.core.block = block
+        builder_hold(&self.core, block)
         return 0
 
     cdef object _finish(self):
@@ -306,7 +306,7 @@ cdef class BatchBuilder:
             return self.build()
         if self.core.magic == 2:
             put_batch_header(kw_block_data(block), self.core.used, &self.core, &self.seal)
-        self.core.block = NULL
+        builder_hold(&self.core, NULL)
         return bytes_of_block(block, size)
 
     cdef int _skip_to(self, int64_t offset) except -1:
