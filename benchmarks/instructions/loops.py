@@ -74,7 +74,7 @@ def _writing() -> dict[str, Loop]:
     table = records.decode(inputs.batch(count=COUNT)).to_arrow()
 
     return {
-        "append": Loop(partial(append, items), COUNT),
+        "append": Loop(partial(append, items), COUNT, steady=False),
         "encode values": Loop(lambda: records.encode(values), COUNT),
         "encode tuples": Loop(lambda: records.encode(full), COUNT),
         "encode tuples, magic 1": Loop(lambda: records.encode(full, magic=1), COUNT),

@@ -10,7 +10,7 @@ WARN = "warn"                             # to the driver: a text for the log, i
 CLOSE = "close"                           # to the driver: close the socket, report nothing more about the connection
 
 cdef enum:
-    BUFFERS_PER_WRITE = 256
+    BUFFERS_PER_WRITE = 64
 
 cdef extern from "<sys/uio.h>" nogil:
     cdef struct iovec:

@@ -29,6 +29,7 @@
 #endif
 
 #define KW_POOL_LEAST ((size_t)1024)
+#define KW_POOL_SMALL 24   /* so many of the classes are below 64 KiB */
 #define KW_POOL_CLASSES 64 /* (4..7) * 256 bytes << 0..15 = 1 KiB .. 56 MiB */
 #define KW_POOL_MOST ((size_t)64 << 20)
 #define KW_LARGE ((size_t)1 << 20)
@@ -74,10 +75,10 @@ static inline size_t kw_round_capacity(size_t size) {
     return (size + 63) & ~(size_t)63; /* millions of decompressed batches may be small */
 }
 
-/* Takes a kept block of this class, or of the next ones up to twice the size, off its list; NULL when there is none.
- * With the lock held. */
+/* Takes a kept block of this class, or of the next ones up to twice the size where new memory is many pages, off its
+ * list; NULL when there is none. With the lock held. */
 static kw_block *kw_pool_take(int class_) {
-    int most = class_ + 4 < KW_POOL_CLASSES ? class_ + 4 : KW_POOL_CLASSES - 1;
+    int most = class_ < KW_POOL_SMALL ? class_ : class_ + 4 < KW_POOL_CLASSES ? class_ + 4 : KW_POOL_CLASSES - 1;
     for (; class_ <= most; class_++) {
         kw_block *block = kw_pool.free_list[class_];
         if (block != NULL) {
