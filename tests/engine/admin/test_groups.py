@@ -7,9 +7,13 @@ from typing import Any, cast
 import pytest
 
 from kwire import errors, protocol
+from kwire.engine.admin import group_calls
 from kwire.engine.admin.a13_leave_group import MemberToRemove, RemoveMembers
 from kwire.engine.admin.a16_list_groups import ListGroups
 from kwire.engine.admin.authorized_operations import names_in
+from kwire.engine.admin.group_results import GroupDescription
+from kwire.engine.calls.refusals import all_of
+from kwire.errors.broker import GroupAuthorizationFailedError, GroupIdNotFoundError
 
 NO_CORE = cast("Any", None)
 
@@ -53,3 +57,45 @@ def test_a_bit_field_of_operations_is_told_by_names() -> None:
     assert names_in(0) == frozenset()
     assert names_in(1 << 3 | 1 << 8 | 1 << 15 | 1 << 30) == {"read", "describe", "two_phase_commit"}
     assert names_in(-1) == names_in(0xFFF8)
+
+
+class Answers:
+    """An inquiry to which these are the answers, in turn."""
+
+    def __init__(self, *answers: object) -> None:
+        self._answers = iter(answers)
+
+    def ask(self, question: Any) -> Any:
+        answer = next(self._answers)
+        if isinstance(answer, errors.KafkaError):
+            raise answer
+        yield from ()
+        return question.finish(answer)
+
+
+def described_by(*answers: object) -> Any:
+    wait = group_calls.describe_groups(cast("Any", Answers(*answers)), ["a", "b", "c"])
+    try:
+        next(wait)
+    except StopIteration as end:
+        return end.value
+
+
+def a_group(name: str) -> GroupDescription:
+    return GroupDescription(name, "Classic", "Stable", "consumer", "range", ())
+
+
+def test_groups_of_the_new_protocol_are_described_when_a_classic_one_has_failed() -> None:
+    refused = all_of({"a": GroupAuthorizationFailedError("a")}, {"b": None, "c": a_group("c")})
+    with pytest.raises(GroupAuthorizationFailedError) as raised:
+        described_by(refused, {"b": a_group("b")})
+    assert list(raised.value.failures) == ["a"]
+    assert raised.value.results == {"b": a_group("b"), "c": a_group("c")}
+
+
+def test_groups_of_both_protocols_that_have_failed_are_told_together() -> None:
+    refused = all_of({"c": GroupAuthorizationFailedError("c")}, {"a": None, "b": a_group("b")})
+    with pytest.raises(GroupIdNotFoundError, match="1 more: 'c': GROUP_AUTHORIZATION_FAILED") as raised:
+        described_by(refused, all_of({"a": GroupIdNotFoundError("a")}))
+    assert list(raised.value.failures) == ["a", "c"]
+    assert raised.value.results == {"b": a_group("b")}

@@ -161,7 +161,7 @@ class Broken(Digits):
     ("returned", "said"),
     [
         (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero"),
-        ([], "expected 1 columns, got 0"),
+        ([], "expected 1 column, got 0"),
         ([pa.array([1, 2], pa.int64())], "column number: expected 3 rows, got 2"),
         ([pa.array([1, 2, 3], pa.int32())], "column number: expected int64, got int32"),
     ],
