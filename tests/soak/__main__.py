@@ -14,8 +14,9 @@ import subprocess
 import sys
 import threading
 import time
+from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -27,7 +28,7 @@ from tests.soak.load import PROGRAMS, TOPICS, Load
 from tests.soak.report import table
 
 RELEASE = "4.4.0"
-WARM_UP_S = 90.0
+WARM_UP_S = 1_200.0
 _WARM_UP_SHARE = 0.3
 _SAMPLES = 900
 _GREW_MOST = 12
@@ -46,13 +47,13 @@ def main(arguments: list[str]) -> int:
         for thread in threads:
             thread.start()
         try:
-            moments, rows, before, after = _measure(load, options.seconds)
+            samples, before, after = _measure(load, options.seconds)
         finally:
             load.over.set()
             for thread in threads:
                 thread.join(_ENDS_WITHIN_S)
         load.crashes += [f"{thread.name} has not ended" for thread in threads if thread.is_alive()]
-    return _report(load, moments, rows, after - before, options.seconds)
+    return _report(load, samples, after - before, options.seconds)
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
@@ -90,34 +91,45 @@ def _prepare(servers: str, kind: str) -> None:
             admin.incremental_alter_configs({("group", group): {"share.auto.offset.reset": "earliest"}})
 
 
-def _measure(load: Load, seconds: float) -> tuple[list[float], list[dict[str, float]], Counter[str], Counter[str]]:
+class Samples:
+    """Moments and what the gauges showed then, in arrays: a float each would be a block that this process has more."""
+
+    def __init__(self) -> None:
+        self.moments = array("d")
+        self.series = {name: array("d") for name in GAUGES}
+
+    def add(self, moment: float, shown: Mapping[str, float]) -> None:
+        self.moments.append(moment)
+        for name, values in self.series.items():
+            values.append(shown[name])
+
+
+def _measure(load: Load, seconds: float) -> tuple[Samples, Counter[str], Counter[str]]:
     """Samples, and the census after the warm-up and in the end."""
     begun = time.monotonic()
     warm_up, every = min(WARM_UP_S, seconds * _WARM_UP_SHARE), max(1.0, seconds / _SAMPLES)
-    moments: list[float] = []
-    rows: list[dict[str, float]] = []
+    samples = Samples()
     before: Counter[str] | None = None
     while (now := time.monotonic() - begun) < seconds and not load.crashes:
-        moments.append(now)
-        rows.append(row(list(load.clients)))
+        samples.add(now, row(list(load.clients)))
         if before is None and now >= warm_up:
             before = census()
         time.sleep(max(0.0, begun + now + every - time.monotonic()))
-    return moments, rows, before or census(), census()
+    return samples, before or census(), census()
 
 
-def _report(load: Load, moments: list[float], rows: list[dict[str, float]], grown: Counter[str], seconds: float) -> int:
+def _report(load: Load, samples: Samples, grown: Counter[str], seconds: float) -> int:
     print("  ".join(f"{name}: {number}" for name, number in sorted(load.done.items())))
     print("errors, as connections are broken:", "  ".join(f"{name}: {n}" for name, n in load.errors.most_common()))
     for crash in load.crashes:
         print(crash)
     if load.crashes:
         return 1
-    series: dict[str, list[float]] = {name: [each[name] for each in rows] for name in GAUGES}
+    moments = samples.moments
     warm = next(place for place, moment in enumerate(moments) if moment >= min(WARM_UP_S, seconds * _WARM_UP_SHARE))
-    slopes = {name: slope_of(moments[warm:], values[warm:]) for name, values in series.items()}
-    print(f"{len(rows)} samples in {moments[-1]:.0f} s; slopes without the first {moments[warm]:.0f} s")
-    print(table(slopes, GAUGES, series))
+    slopes = {name: slope_of(moments[warm:], values[warm:]) for name, values in samples.series.items()}
+    print(f"{len(moments)} samples in {moments[-1]:.0f} s; slopes without the first {moments[warm]:.0f} s")
+    print(table(slopes, GAUGES, samples.series))
     leaks = [name for name, slope in slopes.items() if slope.is_leak(GAUGES[name])]
     print("classes that have more objects now:", dict(grown.most_common(_GREW_MOST)))
     idle = [what for what in _expected() if not load.done[what]]
