@@ -25,8 +25,8 @@ and, in parentheses, the minimum and the maximum. Only ratios travel from machin
 groups: {", ".join(GROUPS)}
 
 Data files go to benchmarks/results, where git ignores them. Only --publish changes the tree (the published data file,
-docs/plots, the README's table), and only after a whole run: all rows and contenders, the mock cluster, five rounds or
-more.
+docs/plots, the README's table, docs/performance.md's of missed targets), and only after a whole run: all rows and
+contenders, the mock cluster, five rounds or more.
 
 examples:
   python -m benchmarks.compare                      everything, five rounds: about fifteen minutes
@@ -101,7 +101,8 @@ def _publish(path: Path, about: dict[str, Any], results: list[Result]) -> None:
     if path.resolve() != report.PUBLISHED:
         shutil.copyfile(path, report.PUBLISHED)
     report.write_readme(about, results)
-    print(f"written: {report.PUBLISHED}, {report.README}", file=sys.stderr)
+    report.write_missed(about, results)
+    print(f"written: {report.PUBLISHED}, {report.README}, {report.PERFORMANCE}", file=sys.stderr)
     try:
         from benchmarks.compare import plots
     except ImportError as missing:

@@ -1,4 +1,4 @@
-"""What a comparison leaves: its tables, the targets, the data file, and the README's block."""
+"""What a comparison leaves: its tables, the targets, the data file, and the blocks of the README and of a page."""
 
 from __future__ import annotations
 
@@ -34,6 +34,9 @@ PUBLISHED = RESULTS / "published.jsonl"
 README = ROOT / "README.md"
 BEGIN = "<!-- speed: written by benchmarks/compare -->"
 END = "<!-- end of speed -->"
+PERFORMANCE = ROOT / "docs" / "performance.md"
+BEGIN_MISSED = "<!-- missed: written by benchmarks/compare -->"
+END_MISSED = "<!-- end of missed -->"
 _PACKAGES = ("confluent-kafka", "aiokafka", "kafka-python", "kio", "pyarrow", "cramjam", "isal")
 _HEADINGS = {
     "codec": "Codec, in process: CPU per record, or per message where µs",
@@ -303,12 +306,26 @@ def load(path: Path) -> tuple[dict[str, Any], list[Result]]:
     return json.loads(first)["about"], [Result(**json.loads(line)) for line in rest]
 
 
-# The README's block
+# The README's block, and that of the page on performance
 
 
 def write_readme(about: dict[str, Any], results: Sequence[Result]) -> None:
     """Puts the summary between its marks. Raises ValueError when the file has none."""
     put_between(BEGIN, END, summary(about, results), README)
+
+
+def write_missed(about: dict[str, Any], results: Sequence[Result]) -> None:
+    """Puts the targets that are missed between their marks on the page. Raises ValueError when it has none."""
+    put_between(BEGIN_MISSED, END_MISSED, missed(about, results), PERFORMANCE)
+
+
+def missed(about: dict[str, Any], results: Sequence[Result]) -> str:
+    """How many targets are met, and the others."""
+    judgements = judge(results)
+    others = [each for each in judgements if not each.met]
+    lines = [["", "target", "measured"], *([each.title, each.target, each.measured] for each in others)]
+    met = f"{len(judgements) - len(others)} of {len(judgements)} targets are met ({about['date'][:10]})"
+    return f"{met}; these are not:\n\n{markdown(lines)}" if others else f"{met}."
 
 
 def put_between(begin_mark: str, end_mark: str, block: str, page: Path) -> None:

@@ -136,7 +136,10 @@ def test_publishing_writes_the_data_file_the_readme_and_the_pictures(
 ) -> None:
     readme, published = tmp_path / "README.md", tmp_path / "published.jsonl"
     readme.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+    page = tmp_path / "performance.md"
+    page.write_text(f"{report.BEGIN_MISSED}\n{report.END_MISSED}\n")
     monkeypatch.setattr(report, "README", readme)
+    monkeypatch.setattr(report, "PERFORMANCE", page)
     monkeypatch.setattr(report, "PUBLISHED", published)
     monkeypatch.setattr(command, "_PLOTS", tmp_path / "plots")
     report.save(ABOUT, [*SENT, *VALUES], tmp_path / "run.jsonl")
@@ -156,6 +159,9 @@ def test_publishing_writes_the_data_file_the_readme_and_the_pictures(
         "",
     ]
     assert cells("\n".join(lines), "to values")[1:] == ["45 ns", "", "10x", "", ""]
+    told = page.read_text()
+    assert "targets are met" in told
+    assert cells(told, "produce, each delivery read")[1:] == ["confluent-kafka ≥ 10x", "8.00x (6.00-10.00)"]
 
 
 def test_a_readme_without_marks_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
