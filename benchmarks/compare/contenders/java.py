@@ -21,7 +21,11 @@ _TOOL = "org.apache.kafka.tools.ProducerPerformance"
 
 def load(task: Task) -> dict[str, float]:
     """Fills a topic: what the consumers read."""
-    settings = [f"bootstrap.servers={task.bootstrap}", f"compression.type={task.compression}", "enable.idempotence=false"]
+    settings = [
+        f"bootstrap.servers={task.bootstrap}",
+        f"compression.type={task.compression}",
+        "enable.idempotence=false",
+    ]
     with NamedTemporaryFile() as payload:
         payload.write(b"\n".join(values_of(task.size)))
         payload.flush()
