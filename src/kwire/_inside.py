@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kwire._client import Client
     from kwire.consumer import Consumer
     from kwire.engine.admin.group_calls import Progress
+    from kwire.engine.admin.inquiry import Inquiry
     from kwire.engine.common.addresses import TopicPartition
     from kwire.engine.metadata.metadata import TopicInfo
     from kwire.engine.settings.options import Timeout
@@ -38,10 +39,8 @@ def offered_versions(client: AnyClient, broker: int) -> Mapping[int, tuple[int, 
 def progress(client: AnyClient, group: str) -> dict[TopicPartition, Progress]:
     """How far the group has come in each partition: what it has committed, and the end."""
     from kwire.engine.admin import group_calls
-    from kwire.engine.admin.inquiry import Inquiry
 
-    inquiry = Inquiry(client._door, client._core, client._patience(None))
-    return client._door.run(group_calls.progress(inquiry, group, stable=True))
+    return client._door.run(group_calls.progress(_inquiry(client), group, stable=True))
 
 
 def offsets_at(
@@ -57,12 +56,9 @@ def topics_to_read(client: AnyClient, names: Sequence[str], timeout: Timeout = N
     too."""
     from kwire.engine.admin.a03_metadata import DescribeTopics
     from kwire.engine.admin.calls import Question, as_it_is
-    from kwire.engine.admin.inquiry import Inquiry
 
-    inquiry = Inquiry(client._door, client._core, client._patience(timeout))
-    found: dict[str, TopicInfo]
-    found = client._door.run(inquiry.ask(Question(DescribeTopics(names, operation="read"), as_it_is)))
-    return found
+    question: Question[dict[str, TopicInfo]] = Question(DescribeTopics(names, operation="read"), as_it_is)
+    return client._door.run(_inquiry(client, timeout).ask(question))
 
 
 def log_sizes(
@@ -70,7 +66,11 @@ def log_sizes(
 ) -> dict[TopicPartition, int]:
     """The size in bytes of the log of each partition."""
     from kwire.engine.admin import calls
+
+    return client._door.run(_inquiry(client, timeout).ask(calls.log_sizes(partitions)))
+
+
+def _inquiry(client: AnyClient, timeout: Timeout = None) -> Inquiry:
     from kwire.engine.admin.inquiry import Inquiry
 
-    inquiry = Inquiry(client._door, client._core, client._patience(timeout))
-    return client._door.run(inquiry.ask(calls.log_sizes(partitions)))
+    return Inquiry(client._door, client._core, client._patience(timeout))

@@ -140,7 +140,7 @@ class SharePolling:
                 Wording(
                     "{left} of earlier polls not acknowledged; acknowledge() each of them before the next poll, or set "
                     "{share_acknowledgement_mode}='implicit'",
-                    left=f"{counted(left, 'record')}",
+                    left=counted(left, "record"),
                 )
             )
 
