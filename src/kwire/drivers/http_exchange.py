@@ -215,24 +215,23 @@ def _response(opened: ExitStack, *arguments: Any, **more: Any) -> HTTPResponse:
     return opened.enter_context(HTTPResponse(*arguments, **more))
 
 
-class _Connection(HTTPConnection):
+class _WithinLimits:
+    """What a connection of either kind is made of: sockets within limits, and responses that end with `opened`."""
+
     response_class: Any
 
-    def __init__(self, *arguments: Any, limits: Limits, opened: ExitStack, **more: Any) -> None:
-        super().__init__(*arguments, **more)
-        self._create_connection = partial(_connect, limits)
-        self.response_class = partial(_response, opened)
-
-
-class _TlsConnection(HTTPSConnection):
-    response_class: Any
-
-    def __init__(self, *arguments: Any, limits: Limits, opened: ExitStack, **more: Any) -> None:
+    def __init__(self: Any, *arguments: Any, limits: Limits, opened: ExitStack, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._limits = limits
         self._create_connection = partial(_connect, limits)
         self.response_class = partial(_response, opened)
 
+
+class _Connection(_WithinLimits, HTTPConnection):
+    pass
+
+
+class _TlsConnection(_WithinLimits, HTTPSConnection):
     @override
     def connect(self) -> None:
         super().connect()
