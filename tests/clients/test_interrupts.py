@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -55,6 +57,14 @@ def come_to_their_end(deliveries: list[Delivery], seconds: float = PATIENT) -> N
     while not all(delivery.done() for delivery in deliveries):
         assert time.monotonic() < give_up, [delivery for delivery in deliveries if not delivery.done()]
         time.sleep(0.001)
+
+
+def stacks(threads: set[threading.Thread]) -> str:
+    frames = sys._current_frames()
+    return "\n".join(
+        f"{thread}: {''.join(traceback.format_stack(frames[thread.ident])) if thread.ident in frames else 'no frame'}"
+        for thread in threads
+    )
 
 
 def numbers(broker: Broker) -> list[int]:
@@ -174,6 +184,7 @@ def test_the_first_send_of_a_producer_cut_anywhere_does_not_stop_the_second(brok
 
 
 def test_a_close_cut_anywhere_is_finished_by_the_next(broker: Broker) -> None:
+    others = set(threading.enumerate())
     delivered = set()
     for number, interruption in enumerate(each_moment(7)):
         producer = Producer(broker.bootstrap_servers, linger_ms=1, **AT_ONCE)
@@ -192,8 +203,8 @@ def test_a_close_cut_anywhere_is_finished_by_the_next(broker: Broker) -> None:
         assert not producer._reactor.has_resources
         assert not producer._reactor.snapshot().sockets
     give_up = time.monotonic() + PATIENT
-    while [thread for thread in threading.enumerate() if thread.name == "kwire-producer"]:
-        assert time.monotonic() < give_up
+    while left := {thread for thread in threading.enumerate() if thread.name == "kwire-producer"} - others:
+        assert time.monotonic() < give_up, stacks(left)
         time.sleep(0.001)
     log = numbers(broker)
     assert len(log) == len(set(log))

@@ -126,7 +126,7 @@ def test_every_owner_of_a_client_is_told_of_a_cut_step(
     make: Callable[[EmbeddedWorld], EmbeddedClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gc.collect()
-    before = {id(each) for each in _living()}
+    before = {id(each): each for each in _living()}  # held, so that no identity comes again
     world = EmbeddedWorld(nodes=1, topics={"t": 2})
     client = make(world)
     for _ in range(2):
