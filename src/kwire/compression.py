@@ -19,12 +19,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import cache
 
 from kwire import errors
 from kwire._codec import (
     Buffer,
     OutputBlock,
     corrupt_stream,
+    lz4_header,
     lz4_sizes,
     next_lz4_block,
     next_snappy_block,
@@ -108,6 +110,7 @@ def compress(codec: str, data: BytesLike, level: int | None = None, *, magic: in
 _LEVELS: dict[str, tuple[int, int]] = {"gzip": (0, 9), "lz4": (1, 12), "zstd": (-7, 22)}
 
 
+@cache
 def _library(name: str) -> Any:
     """python-snappy and cramjam are hard dependencies; their types are not published."""
     from importlib import import_module
@@ -268,8 +271,6 @@ _LZ4_INDEPENDENT = 0x20
 _LZ4_BLOCK_CHECKSUM = 0x10
 _LZ4_CONTENT_SIZE = 0x08
 _LZ4_CONTENT_CHECKSUM = 0x04
-_LZ4_RESERVED = 0x02
-_LZ4_DICTIONARY = 0x01
 _LZ4_UNCOMPRESSED = 0x80000000
 _LZ4_64_KIB = 0x40
 _LZ4_MAX_RATIO = 255
@@ -280,32 +281,8 @@ def _lz4_header_checksum(descriptor: bytes, magic: int) -> int:
     return (xxh32(covered) >> 8) & 0xFF
 
 
-def _lz4_header(view: memoryview, magic: int) -> tuple[int, int, int | None, int]:
-    """(flags, greatest block size, content size or None, size of the header)."""
-    if len(view) < 7 or view[:4] != _LZ4_MAGIC:
-        raise corrupt_stream("lz4", "no frame header")
-    flags, sizes = view[4], view[5]
-    if flags & 0xC0 != _LZ4_VERSION or flags & _LZ4_RESERVED or sizes & 0x8F or sizes >> 4 < 4:
-        raise corrupt_stream("lz4", f"frame descriptor 0x{flags:02x} 0x{sizes:02x}")
-    if not flags & _LZ4_INDEPENDENT:
-        raise corrupt_stream("lz4", "blocks that depend on each other, which Kafka does not allow")
-    if flags & _LZ4_DICTIONARY:
-        raise corrupt_stream("lz4", "a frame that needs a dictionary")
-    end = 14 if flags & _LZ4_CONTENT_SIZE else 6
-    if len(view) <= end:
-        raise corrupt_stream("lz4", "the frame header is cut off")
-    content_size = struct.unpack_from("<Q", view, 6)[0] if flags & _LZ4_CONTENT_SIZE else None
-    descriptor = bytes(view[4:end])
-    known = {_lz4_header_checksum(descriptor, 1)}
-    if magic == 0:
-        known.add(_lz4_header_checksum(descriptor, 0))
-    if view[end] not in known:
-        raise corrupt_stream("lz4", "the frame header's checksum does not match")
-    return flags, 1 << (8 + 2 * (sizes >> 4)), content_size, end + 1
-
-
 def _unlz4(view: memoryview, budget: int, magic: int) -> Buffer:
-    flags, max_block, content_size, at = _lz4_header(view, magic)
+    flags, max_block, content_size, at = lz4_header(view, magic)
     has_checksums = bool(flags & _LZ4_BLOCK_CHECKSUM)
     if content_size is not None:
         within_budget(content_size, budget, "lz4")

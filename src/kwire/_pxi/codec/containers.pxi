@@ -3,7 +3,8 @@
 #   xerial stream   (0x82 "SNAPPY" 0x00, version int32, compatible int32), which may be repeated between blocks; then
 #                   blocks: length int32, raw snappy block
 #   snappy block    size uvarint, then elements; a literal of up to 60 bytes: byte (size - 1) << 2, bytes
-#   lz4 frame       header (read in compression.py), blocks, end mark uint32 0, checksum uint32 if the header says so
+#   lz4 frame       magic uint32, flags byte, byte whose bits 4-6 say how large blocks are, content size uint64 if the flags
+#                   say so, header checksum byte; blocks, end mark uint32 0, checksum uint32 if the flags say so
 #   lz4 block       uint32 size, bit 31: stored as it is; bytes; XXH32 uint32 if the header says so
 #                   compressed bytes may be one literal of up to 14 bytes: byte size << 4, bytes
 #   zstd frame      0xFD2FB528, descriptor byte, window byte unless single segment, dictionary id, content size, blocks,
@@ -23,6 +24,13 @@ cdef enum:
     XERIAL_HEADER_SIZE = 16
     SNAPPY_MAX_RATIO = 22        # a 3-byte copy makes at most 64 bytes
     SNAPPY_MAX_LITERAL = 60
+    LZ4_MAGIC = 0x04224D18       # as big-endian
+    LZ4_LEAST_HEADER = 7
+    LZ4_VERSION = 0x40
+    LZ4_INDEPENDENT = 0x20
+    LZ4_CONTENT_SIZE = 0x08
+    LZ4_RESERVED = 0x02
+    LZ4_DICTIONARY = 0x01
     LZ4_STORED = 0x80000000
     LZ4_MAX_RATIO = 255
     LZ4_MAX_LITERAL = 14
@@ -132,6 +140,34 @@ def next_snappy_block(data, size_t at, OutputBlock output not None):
 
 
 # --- lz4 ---
+
+def lz4_header(data, int magic):
+    """(flags, greatest block size, content size or None, size of the header) of a frame in message format `magic`."""
+    cdef Buffer source = pin(data)
+    cdef const uint8_t *p = source.data
+    cdef size_t size = <size_t>source.size
+    cdef size_t end
+    cdef uint8_t checksum
+    if size < LZ4_LEAST_HEADER or load_u32(p) != LZ4_MAGIC:
+        raise corrupt_stream("lz4", "no frame header")
+    if p[4] & 0xC0 != LZ4_VERSION or p[4] & LZ4_RESERVED or p[5] & 0x8F or p[5] >> 4 < 4:
+        raise corrupt_stream("lz4", f"frame descriptor 0x{p[4]:02x} 0x{p[5]:02x}")
+    if not p[4] & LZ4_INDEPENDENT:
+        raise corrupt_stream("lz4", "blocks that depend on each other, which Kafka does not allow")
+    if p[4] & LZ4_DICTIONARY:
+        raise corrupt_stream("lz4", "a frame that needs a dictionary")
+    end = 14 if p[4] & LZ4_CONTENT_SIZE else 6
+    if size <= end:
+        raise corrupt_stream("lz4", "the frame header is cut off")
+    checksum = p[end]
+    if checksum != <uint8_t>(kw_xxh32(0, p + 4, end - 4) >> 8) and (
+            magic != 0 or checksum != <uint8_t>(kw_xxh32(0, p, end) >> 8)):
+        raise corrupt_stream("lz4", "the frame header's checksum does not match")
+    content_size = None
+    if p[4] & LZ4_CONTENT_SIZE:
+        content_size = kw_load_le32(p + 6) | <uint64_t>kw_load_le32(p + 10) << 32
+    return p[4], 1 << (8 + 2 * (p[5] >> 4)), content_size, end + 1
+
 
 cdef bint _find_lz4_block(const uint8_t *data, size_t size, size_t at, bint has_checksum, size_t max_block,
                           block_t *block) except -1:
