@@ -1,9 +1,12 @@
 """What is measured of this process: one row of numbers, by the names of GAUGES. Linux.
 
-Garbage is collected first, so that what is left is held by something. Timers are those that will run: cancelled ones
-stay in the heap of their client until they are most of it.
+Garbage is collected first, so that what is left is held by something. "allocated" is what malloc has handed out and not
+got back, of all arenas, where the C library says so: while it stays and the resident size grows, the heap has holes and
+nothing is kept. Timers are those that will run: cancelled ones stay in the heap of their client until they are most of
+it.
 """
 
+import ctypes
 import gc
 import os
 import sys
@@ -21,6 +24,7 @@ _SETTLES = ("buffer-total-bytes", "buffer-available-bytes")
 
 GAUGES = {
     "resident MB": 8.0,
+    "allocated MB": 4.0,
     "descriptors": 3.0,
     "threads": 1.0,
     "Python blocks": 4_000.0,
@@ -34,6 +38,27 @@ GAUGES = {
 brokers that clients come to need, and what a producer keeps of each topic that it wrote to."""
 
 
+_MALLINFO = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+
+
+class _MallInfo(ctypes.Structure):
+    """`struct mallinfo2` of glibc 2.33 and later: bytes."""
+
+    _fields_ = tuple((name, ctypes.c_size_t) for name in _MALLINFO)
+
+
+_mallinfo2 = getattr(ctypes.CDLL(None), "mallinfo2", None)
+if _mallinfo2 is not None:
+    _mallinfo2.restype = _MallInfo
+
+
+def _allocated() -> int:
+    if _mallinfo2 is None:
+        return 0
+    info = _mallinfo2()
+    return int(info.uordblks) + int(info.hblkhd)
+
+
 def row(clients: Iterable[Any]) -> dict[str, float]:
     """One sample; `buffered` is what these clients say of their records."""
     gc.collect()
@@ -42,6 +67,7 @@ def row(clients: Iterable[Any]) -> dict[str, float]:
     timers = [each for each in objects if isinstance(each, Timer)]
     return {
         "resident MB": int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE / _MB,
+        "allocated MB": _allocated() / _MB,
         "descriptors": len(os.listdir("/proc/self/fd")),
         "threads": threading.active_count(),
         "Python blocks": sys.getallocatedblocks(),
