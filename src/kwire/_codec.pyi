@@ -27,6 +27,7 @@ from kwire.errors import CodecError, ConnectError, CorruptError, FrameError, Kaf
 from kwire.protocol import ProduceRequest, ProduceResponse
 
 _T = TypeVar("_T")
+_Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 _ProduceRow: TypeAlias = ProduceResponse.TopicProduceResponse.PartitionProduceResponse
 _Header: TypeAlias = tuple[str | bytes, _BytesLike | None]
 
@@ -47,6 +48,9 @@ class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 _Item: TypeAlias = _BytesLike | tuple[Any, ...] | _RecordLike | None
+
+# leaves.pxi
+def untracked(made: _Tuple) -> _Tuple: ...
 
 # uuids.pxi
 def no_uuid() -> UUID: ...

@@ -33,6 +33,7 @@ if hasattr(_sys, "_is_gil_enabled") and not _sys._is_gil_enabled():
 # codec: bytes
 include "codec/primitives.pxi"
 include "codec/slots.pxi"
+include "codec/leaves.pxi"
 include "codec/tricks.pxi"
 include "codec/uuids.pxi"
 include "codec/blocks.pxi"

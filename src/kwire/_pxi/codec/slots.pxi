@@ -70,6 +70,7 @@ cdef extern from *:
 cdef extern from "Python.h":
     void kw_gc_untrack "PyObject_GC_UnTrack"(PyObject *o) noexcept
     void kw_gc_track "PyObject_GC_Track"(PyObject *o) noexcept
+    bint kw_gc_is_tracked "PyObject_GC_IsTracked"(PyObject *o) noexcept
     bint kw_type_check "PyObject_TypeCheck"(PyObject *o, PyTypeObject *cls) noexcept
     object kw_instance "PyType_GenericAlloc"(PyTypeObject *cls, Py_ssize_t items)
     # New references, to be stored in a slot, list or tuple at once.

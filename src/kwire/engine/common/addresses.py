@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kwire._codec import untracked
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.common.secret import shown
 from kwire.errors import ConfigError
@@ -44,7 +45,7 @@ if not TYPE_CHECKING:
                 "TopicPartition(topic, partition) has no more fields: an offset is given beside it, as in seek("
                 "partition, offset), assign([partition], at={partition: offset}) or commit({partition: offset})"
             )
-        return tuple.__new__(cls, (topic, partition))
+        return untracked(tuple.__new__(cls, (topic, partition)))
 
     TopicPartition.__new__ = _partition
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kwire import errors, protocol
-from kwire._codec import no_uuid
+from kwire._codec import no_uuid, untracked
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.notebooks import in_notebooks
@@ -243,13 +243,15 @@ def metadata_request(
 def topic_info(row: TopicRow) -> TopicInfo:
     """A topic of a MetadataResponse. A partition with REPLICA_NOT_AVAILABLE is usable: another replica is down."""
     partitions = {
-        part.partition_index: PartitionInfo(
-            part.partition_index,
-            part.leader_id if part.error_code in (NONE, REPLICA_NOT_AVAILABLE) else -1,
-            part.leader_epoch,
-            part.replica_nodes,
-            part.isr_nodes,
-            part.error_code,
+        part.partition_index: untracked(
+            PartitionInfo(
+                part.partition_index,
+                part.leader_id if part.error_code in (NONE, REPLICA_NOT_AVAILABLE) else -1,
+                part.leader_epoch,
+                part.replica_nodes,
+                part.isr_nodes,
+                part.error_code,
+            )
         )
         for part in row.partitions
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 
+from kwire._codec import untracked
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.common.addresses import TopicPartition
 
@@ -79,7 +80,7 @@ class ClusterView:
 
 def partitions_of(topic: str, numbers: Sequence[int] | range) -> Iterable[TopicPartition]:
     """Partitions of one topic. Twice as fast as calling the class."""
-    return map(tuple.__new__, repeat(TopicPartition), zip(repeat(topic), numbers, strict=False))
+    return map(untracked, map(tuple.__new__, repeat(TopicPartition), zip(repeat(topic), numbers, strict=False)))
 
 
 class Assignor:
