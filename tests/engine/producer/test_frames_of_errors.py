@@ -91,3 +91,29 @@ def test_a_function_whose_partitioner_raised_is_forgotten_and_the_error_says_whe
         work()
     gc.collect()
     assert [ref() for ref in seen] == [None] * 3
+
+
+def test_a_function_in_which_a_partitioner_met_errors_that_come_from_each_other_is_forgotten() -> None:
+    seen: list[weakref.ref[Kept]] = []
+
+    def caught() -> Exception:
+        kept = Kept()
+        seen.append(weakref.ref(kept))
+        try:
+            raise ValueError(kept.__class__.__name__)
+        except ValueError as error:
+            return error
+
+    def refuse(key: bytes | None, numbers: object, available: object) -> int:
+        first, second, third = caught(), caught(), caught()
+        first.__cause__, first.__context__ = second, third
+        second.__cause__ = third
+        third.__context__ = first
+        raise first
+
+    world = ProducerWorld(Leader(), topics={"t": [0, 0]}, enable_idempotence=False, partitioner=refuse)
+    delivery = world.send(b"v")
+    world.run(delivery.done)
+    gc.collect()
+    assert isinstance(delivery.exception(), ConfigError)
+    assert [ref() for ref in seen] == [None] * 3

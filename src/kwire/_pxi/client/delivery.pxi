@@ -15,6 +15,9 @@ from cpython.list cimport PyList_GET_SIZE
 
 from functools import partial as _partial
 
+cdef enum:
+    MOST_CAUSES = 1000                    # errors that one comes from
+
 
 @cython.final
 cdef class Watcher:
@@ -82,10 +85,7 @@ cdef class BatchResult:
         self.append_time = append_time
         self.error = error
         if error is not None:
-            try:
-                drop_frames(error)
-            except MemoryError:
-                pass
+            drop_frames(error)
         if self.batch is not None:
             self.count = (<Batch>self.batch).core.count
         self.batch = None
@@ -160,17 +160,32 @@ cdef object own_error(object error):
     return made
 
 
+cdef struct errors_above_t:
+    PyObject *error
+    const errors_above_t *above
+
+
 cdef int drop_frames(object error) except -1:
-    """Takes the frames out of an error and out of what it comes from, whoever raised it: each leads to its callers."""
-    cdef list left = [error]
-    cdef set seen = set()
-    while left:
-        each = left.pop()
-        if each is None or id(each) in seen:
-            continue
-        seen.add(id(each))
-        each.__traceback__ = None
-        left += [each.__cause__, each.__context__]
+    """Takes the frames out of an error and out of what it comes from, whoever raised it: each leads to its callers. Has
+    no need of memory.
+    """
+    cdef int left = MOST_CAUSES
+    return drop_frames_below(error, NULL, &left)
+
+
+cdef int drop_frames_below(object error, const errors_above_t *above, int *left) except -1:
+    cdef errors_above_t here = errors_above_t(error=<PyObject *>error, above=above)
+    if error is None or left[0] == 0:
+        return 0
+    while above != NULL:
+        if above.error == here.error:
+            return 0  # they come from each other
+        above = above.above
+    left[0] -= 1
+    error.__traceback__ = None
+    drop_frames_below(error.__cause__, &here, left)
+    if error.__context__ is not error.__cause__:
+        drop_frames_below(error.__context__, &here, left)
     return 0
 
 
