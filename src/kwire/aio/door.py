@@ -230,8 +230,9 @@ def _close_lost(drivers: Iterable[LoopDriver]) -> None:
     """Closes those whose event loop has ended, with a warning of what is lost by that."""
     for driver in list(drivers):
         kind, task = _unfinished.pop(driver)
+        loss = task.loss()
         driver.close()
-        if loss := task.loss():
+        if loss:
             text = f"the event loop of a {kind} ended with {loss}, as its close() was cancelled"
             warnings.warn(text, ResourceWarning, stacklevel=2)
 

@@ -47,6 +47,9 @@ LONG_TURN_S = 0.002
 
 _live: weakref.WeakSet[Producer] = weakref.WeakSet()
 
+_orphans: set[weakref.ref[LoopDriver]] = set()
+"""Of producers that were dropped with records, which they deliver if their event loop goes on for long enough."""
+
 
 @configured_by(ProducerSettings)
 @without(absent.PRODUCER)
@@ -85,6 +88,7 @@ class Producer(LoopProducerBase, TransactionCalls):
         Client._open(self, settings)
         self._hooks = LoopHooks(self._driver, self._sender, self._accumulator)
         _live.add(self)
+        _close_lost_orphans()
 
     @override
     def _add_serializers(self, key: Serializer | None, value: Serializer | None) -> None:
@@ -191,11 +195,20 @@ class Producer(LoopProducerBase, TransactionCalls):
             f"dropped with {counted(count, 'record')} undelivered: await flush() or close()" if count else "not closed"
         )
         warnings.warn(f"{self!r} was {what}", ResourceWarning, source=self)
+        _orphans.add(weakref.ref(driver, _orphans.discard))
         driver.run_on_loop(partial(_deliver_dropped, driver, self._sender))
 
 
 def _deliver_dropped(driver: LoopDriver, sender: Sender) -> None:
     driver.when(driver.step(partial(sender.close, CLOSED)).is_done, driver.close)
+
+
+def _close_lost_orphans() -> None:
+    """Those whose loop has ended first: their records fail, else what is to be told of them would be kept for ever."""
+    for each in _orphans.copy():
+        driver = each()
+        if driver is not None and driver.loop is not None and driver.loop.is_closed():
+            driver.close()
 
 
 def _at_exit() -> None:

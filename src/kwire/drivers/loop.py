@@ -28,6 +28,7 @@ import weakref
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
+from time import monotonic
 
 from kwire._codec import LoopDriverBase
 from kwire._typing import Any, override
@@ -129,21 +130,42 @@ class LoopDriver(LoopDriverBase):
         self._loop.call_soon(self.write_on, sock)
 
     def close(self) -> None:
-        """Closes all connections. Idempotent; from any thread. Where its own loop has ended it only frees."""
+        """Closes all connections, and fails what waits for an answer. Idempotent; from any thread."""
         if self._closed:
             return
         if not self.at_home:
             if self._loop is not None and self._loop.is_running() and not self._is_copy:
                 self._loop.call_soon_threadsafe(self.close)
             else:
-                self._closed = True
-                self._free()
+                self._close_away()
             return
         self.step(self.core.close)
         self._closed = True
         self._free()
         for future in list(self._waiters):
             _settle(future)
+
+    def _close_away(self) -> None:
+        """Closes where its loop does not run: what waits fails, as whatever is to be told of it would else be kept for
+        ever. Callbacks are left to the loop, and are dropped if that is closed."""
+        self._closed = True
+        if self._is_copy:
+            self._free()
+            return
+        now = monotonic()
+        try:
+            if self.core.dirty:
+                self.core.recover(now)
+            self.core.close(now)
+        finally:
+            self._free()
+            if self._loop is None or self._loop.is_closed():
+                self._waiters.clear()
+                self.core.after_step.clear()
+            else:
+                self._loop.call_soon_threadsafe(self._run_callbacks)
+                for future in list(self._waiters):
+                    _settle(future)
 
     def when(self, done: Callable[[], bool], then: Callable[[], object]) -> None:
         """Has the loop call `then()` as soon as `done()` is true after a step, or the driver is closed."""

@@ -175,7 +175,10 @@ cdef class LoopHooks:
     def settle_future(self, future):
         """Wakes the task."""
         if not future.done():
-            future.set_result(None)
+            try:
+                future.set_result(None)
+            except RuntimeError:
+                pass  # its loop is closed: nobody waits
 
     def wait_for(self, Delivery delivery not None, timeout):
         """Refuses to wait: the loop would not turn meanwhile."""

@@ -157,6 +157,7 @@ class Sender(SenderBase, Recoverable):
         if self._accumulator.closed is None:
             self._accumulator.closed = CLOSED
         fail_pending(self._accumulator, KafkaError(CLOSED_TOO_EARLY))
+        self._awaited.clear()  # no collector sees that what a Delivery leads to leads back here
 
     @override
     def _advance_closing(self, now: float) -> None:
