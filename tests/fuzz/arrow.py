@@ -214,6 +214,8 @@ class _Stream:
 def _table(drawing: Drawing) -> Producer:
     rows = drawing.below(6)
     columns = [_column(drawing, b"z", b"value", rows, 0), _column(drawing, b"u", b"key", rows, 0)]
+    if drawing.flag():
+        columns.append(_column(drawing, b"l", b"unused", rows, 0))
     return Producer(Column(b"+s", b"", rows, [None], columns))
 
 
@@ -234,7 +236,7 @@ def arrow_streams(data: bytes) -> None:
     sending = _sending(drawing)
     again = _Stream([_table(drawing) for _ in range(drawing.below(4))], code, fails, without)
     with contextlib.suppress(*REFUSALS):
-        sending.send_many("t", again)  # type: ignore[arg-type]
+        sending.send_many("t", again, partition=drawing.choice((None, 1, "x")))  # type: ignore[arg-type]
 
 
 def _sending(drawing: Drawing, partitioner: str = "default") -> Any:
@@ -267,8 +269,12 @@ def sent_rows(data: bytes) -> None:
     if drawing.left:
         table = _whole(drawing) if drawing.byte() > 100 else _table(drawing)
         topics = [drawing.choice(("t", "u", "", "ü", "x" * 300)) for _ in range(drawing.below(4))]
-        of_topic = struct.pack("<8i", *(drawing.byte() % 6 - 1 for _ in range(8)))[: drawing.below(33)]
-        of_partition = struct.pack("<8i", *(drawing.choice((0, 1, -1, 2**31 - 1)) for _ in range(8)))
+        one_each = 4 * min(max(table.array.length, 0), 16)
+        of_topic = struct.pack("<8i", *(drawing.byte() % 6 - 1 for _ in range(8))) * 2
+        size = drawing.below(33)
+        of_topic = of_topic[: one_each if size % 4 else size]
+        of_partition = struct.pack("<8i", *(drawing.choice((0, 1, -1, 2**31 - 1)) for _ in range(8))) * 2
+        of_partition = of_partition[:one_each]
         with contextlib.suppress(*REFUSALS):
             rows.send(topics, table, of_topic if drawing.flag() else None, of_partition if drawing.flag() else None)
         with contextlib.suppress(*REFUSALS):

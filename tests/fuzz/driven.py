@@ -2,8 +2,9 @@
 
     driven-clients  a producer and consumers for threads
     looped-clients  the same for asyncio, on a loop of their own
+    large-records   megabytes by either, which fill sockets and the queues of a broker that is slow
 
-Both do the same steps, which `_produce` and `_consume` draw: with TLS or without, alone or two in a group, in
+The first two do the same steps, which `_produce` and `_consume` draw: with TLS or without, alone or two in a group, in
 transactions, and with memory refused to one call or another. Only KafkaErrors come out of a call, and what a drawn
 argument or refused memory deserves. A record whose delivery succeeded is in the log at its offset, and a consumer reads
 of each partition what the log has, in order.
@@ -93,6 +94,9 @@ class _Onlooker:
     def on_send(self, topic: str, record: object) -> object:
         return record
 
+    def on_acknowledgement(self, metadata: object, error: object) -> None:
+        assert metadata is None or error is None
+
 
 def _fail(broker: Broker, drawing: Drawing) -> None:
     api = drawing.choice(_APIS)
@@ -137,7 +141,7 @@ def _arguments(drawing: Drawing) -> tuple[Any, dict[str, Any]]:
     topic: Any = drawing.choice(("t", "t", "t", "u", "none", "bad name"))
     more = {
         "key": drawing.choice(_KEYS), "partition": drawing.choice((None, None, None, 0, 1, 2, 9)),
-        "timestamp": drawing.choice((None, None, 0, 1_700_000_000_000, -2)),
+        "timestamp": drawing.choice((None, 1_700_000_000, 0, 1_700_000_000_000, -2)),
         "headers": drawing.choice(((), (), [("h", b"x"), ("h", None)], {"h": b"x"}, 5)),
     }  # fmt: skip
     return topic, more
@@ -400,3 +404,65 @@ async def _looped(broker: Broker, drawing: Drawing, way: str) -> None:
                             read.setdefault((record.topic, record.partition), []).append(record.value)
     if way == "plainly":
         _check_read(broker, read)
+
+
+_SIZES: tuple[int, ...] = (32_000, 300_000, 5_000_000)
+_MOST_BYTES = 8_000_000
+
+
+@target(
+    seeds=lambda: [bytes([secured, loop, size, slow]) for secured in range(2) for loop in range(2)
+                   for size in range(3) for slow in range(2)],
+    traced="drivers", max_len=20, budget=(256 << 20, 1 << 20), share=0.5,
+)  # fmt: skip
+def large_records(data: bytes) -> None:
+    """megabytes of records by sockets, there and back"""
+    drawing = Drawing(data)
+    secured: dict[str, Any] = {"tls": True, "certificates": _certificates()} if drawing.flag() else {}
+    by_loop, size = drawing.flag(), drawing.choice(_SIZES)
+    values = [b"%d" % number * (size // len(b"%d" % number)) for number in range(max(_MOST_BYTES // size, 2))]
+    with Broker(topics=TOPICS, max_message_bytes=1 << 24, **secured) as broker:
+        if drawing.flag():
+            broker.faults.delay("Produce", 0.02, times=20)
+        more = broker.client_settings if secured else {}
+        produce = more | {
+            "buffer_memory": drawing.choice((1 << 26, 1 << 23)), "linger_ms": drawing.choice((0, 5)),
+            "max_request_size": 1 << 24,
+        }  # fmt: skip
+        consume = more | {"auto_offset_reset": "earliest", "max_partition_fetch_bytes": 1 << 24}
+        read = dict[tuple[str, int], list[Any]]()
+        if by_loop:
+            asyncio.run(_large_by_a_loop(broker, values, produce, consume, read))
+        else:
+            _large_by_threads(broker, values, produce, consume, read)
+        assert sum(map(len, read.values())) == len(values)
+        _check_read(broker, read)
+
+
+def _large_by_threads(
+    broker: Broker, values: list[bytes], produce: dict[str, Any], consume: dict[str, Any], read: dict[Any, list[Any]]
+) -> None:
+    with Producer(broker.bootstrap_servers, **produce) as producer:
+        for value in values:
+            producer.send("t", value)
+    with Consumer(broker.bootstrap_servers, **consume) as consumer:
+        _reads(consumer, "plainly")
+        while sum(map(len, read.values())) < len(values):
+            _take(consumer.poll(5), Drawing(b"\1"), read)
+
+
+async def _large_by_a_loop(
+    broker: Broker, values: list[bytes], produce: dict[str, Any], consume: dict[str, Any], read: dict[Any, list[Any]]
+) -> None:
+    async with aio.Producer(broker.bootstrap_servers, **produce) as producer:
+        for value in values:
+            while True:
+                try:
+                    producer.send("t", value)
+                    break
+                except errors.BufferFull:
+                    await producer.drain()
+    async with aio.Consumer(broker.bootstrap_servers, **consume) as consumer:
+        _reads(consumer, "plainly")
+        while sum(map(len, read.values())) < len(values):
+            _take(await consumer.poll(5), Drawing(b"\1"), read)
