@@ -211,10 +211,10 @@ class _Stream:
         stream.contents.release = _Release()
 
 
-def _table(drawing: Drawing) -> Producer:
+def _table(drawing: Drawing, *, wide: bool = False) -> Producer:
     rows = drawing.below(6)
     columns = [_column(drawing, b"z", b"value", rows, 0), _column(drawing, b"u", b"key", rows, 0)]
-    if drawing.flag():
+    if wide and drawing.flag():
         columns.append(_column(drawing, b"l", b"unused", rows, 0))
     return Producer(Column(b"+s", b"", rows, [None], columns))
 
@@ -234,7 +234,7 @@ def arrow_streams(data: bytes) -> None:
         ArrowBatches(stream)
         ArrowBatches(stream)  # another consumer took it
     sending = _sending(drawing)
-    again = _Stream([_table(drawing) for _ in range(drawing.below(4))], code, fails, without)
+    again = _Stream([_table(drawing, wide=True) for _ in range(drawing.below(4))], code, fails, without)
     with contextlib.suppress(*REFUSALS):
         sending.send_many("t", again, partition=drawing.choice((None, 1, "x")))  # type: ignore[arg-type]
 

@@ -94,8 +94,8 @@ class _Onlooker:
     def on_send(self, topic: str, record: object) -> object:
         return record
 
-    def on_acknowledgement(self, metadata: object, error: object) -> None:
-        assert metadata is None or error is None
+    def on_acknowledged(self, metadata: object, error: object) -> None:
+        repr(metadata), repr(error)
 
 
 def _fail(broker: Broker, drawing: Drawing) -> None:
