@@ -69,6 +69,7 @@ For components (the producer's sender, the fetcher, admin calls)
     retry_refused(now)                  a user's own call: shortens that wait
     hang_up(node_id, purpose, now)      closes that connection, on which no answer is waited for any longer; whether one
     is_receiving(node_id, purpose)      comes in there
+    connection_life(node_id, purpose)   which connection that is: what a broker keeps by connection ends with it
     login                               how the client logs in; None without SASL. `login.tokens.source` is for the
                                         driver to set where tokens come from an endpoint
     retry_backoff, settings, rng
@@ -263,6 +264,11 @@ class Core(CoreBase):
         """Whether an answer comes in over that connection to the broker."""
         node = self._nodes.get(node_id)
         return node is not None and node.is_receiving(purpose)
+
+    def connection_life(self, node_id: int, purpose: int) -> int:
+        """Which of its lives that connection to the broker is in; 0 while there is none."""
+        node = self._nodes.get(node_id)
+        return node.life(purpose) if node is not None else 0
 
     def hang_up(self, node_id: int, purpose: int, now: float) -> None:
         """Closes that connection to the broker; the next request makes another."""

@@ -44,7 +44,8 @@ def acquired(
 class ShareBroker(Broker):
     """Assigns `assigned`; answers ShareFetch from `script`, ShareAcknowledge from `outcomes`, else with no error.
 
-    A step of the script is a list of rows, a code for the whole, or "silence".
+    A step of the script is a list of rows, a code for the whole, or "silence". `takes_s` has how long the next answers
+    that say something are on their way.
     """
 
     def __init__(self, node_id: int = 0, address: Address = HERE, release: str = "4.4.0") -> None:
@@ -58,6 +59,7 @@ class ShareBroker(Broker):
         self.fetches: list[Any] = []
         self.acks: list[Any] = []
         self.lock_ms = 30_000
+        self.takes_s: list[float] = []
         self.handlers |= {10: self.find_coordinator, 76: self.heartbeat, 78: self.fetch, 79: self.acknowledge}
 
     def find_coordinator(self, message: Any, version: int, now: float) -> Any:
@@ -89,6 +91,8 @@ class ShareBroker(Broker):
             return FETCHED(error_code=step)
         if not step:
             self.holds = message.max_wait_ms / 1000
+        elif self.takes_s:
+            self.holds = self.takes_s.pop(0)
         return FETCHED(
             acquisition_lock_timeout_ms=self.lock_ms,
             responses=[
@@ -107,6 +111,7 @@ class ShareBroker(Broker):
         step = self.outcomes.popleft() if self.outcomes else 0
         if step == "silence":
             return None
+        self.holds = self.takes_s.pop(0) if self.takes_s else 0.0
         if isinstance(step, int) and step:
             return TOLD(error_code=step)
         rows = [

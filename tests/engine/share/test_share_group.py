@@ -138,6 +138,36 @@ def test_what_waits_longer_than_its_lock_is_dropped(broker: ShareBroker, consume
     assert found.delivery_counts() == [2]
 
 
+def test_what_is_read_long_after_it_was_asked_for_is_dropped(broker: ShareBroker, consumer: Consumer) -> None:
+    """A process that was stopped finds the answer to an old request: the lock of its records began long ago."""
+    broker.lock_ms = 2_000
+    broker.script.extend([[acquired(0, 0, 4)], [acquired(0, 0, 4, times=2)]])
+    broker.takes_s = [2.5, 0.1]
+    assert consumer.poll(5.0).delivery_counts() == [2] * 5
+
+
+@pytest.mark.parametrize("renewed", [False, True])
+def test_what_waits_when_its_connection_is_lost_is_dropped(
+    broker: ShareBroker, consumer: Consumer, renewed: bool
+) -> None:
+    """The broker has given its records to others by then, and they may have accepted them."""
+    broker.script.extend([[acquired(0, 0, 4)], [acquired(0, 2, 2, times=2)]])
+    found = consumer.poll(max_records=5 if renewed else 2)
+    if renewed:
+        consumer.acknowledge(found, "renew")
+        consumer.commit()
+    consumer.world.lose_all(next(iter(consumer.world.peers)))
+    assert consumer.poll().delivery_counts() == [2]
+
+
+def test_what_waits_when_its_session_is_lost_is_dropped(broker: ShareBroker, consumer: Consumer) -> None:
+    broker.script.extend([[acquired(0, 0, 4)], [acquired(0, 2, 2, times=2)]])
+    broker.outcomes.append(122)
+    consumer.poll(max_records=2)
+    consumer.commit()
+    assert consumer.poll().delivery_counts() == [2]
+
+
 def test_delivery_counts_are_those_of_the_ranges(broker: ShareBroker, consumer: Consumer) -> None:
     row = acquired(0, 0, 3)
     row.acquired_records = [
@@ -238,6 +268,16 @@ def test_a_renewal_after_its_time_is_not_believed(broker: ShareBroker, consumer:
     consumer.acknowledge(found, "renew")
     assert consumer.commit() == {T0: None}
     assert len(consumer.poll(0.1)) == 0
+
+
+def test_a_renewed_lock_is_timed_from_the_request_on(broker: ShareBroker, consumer: Consumer) -> None:
+    broker.lock_ms = 3_000
+    broker.script.extend([[acquired(0, 0, 0)], [acquired(0, 0, 0, times=2)]])
+    consumer.acknowledge(consumer.poll(), "renew")
+    broker.takes_s = [2.0]
+    assert consumer.commit() == {T0: None}
+    consumer.world.run(consumer.world.now + 1.5)
+    assert consumer.poll().delivery_counts() == [2]
 
 
 def test_a_broker_without_renewals_says_so(broker: ShareBroker, consumer: Consumer) -> None:

@@ -146,6 +146,7 @@ class Link(LinkBase, Lifecycle):
         self._wordless_since: float | None = None
         self._heard_when_ready = 0.0
         self._ready_at = 0.0
+        self._lives = 0
 
     @property
     def step(self) -> str:
@@ -162,6 +163,11 @@ class Link(LinkBase, Lifecycle):
         """Why one side refused the other, until the next attempt to connect."""
         error = self.last_error
         return error if isinstance(error, AuthError) and self.state == BACKING_OFF else None
+
+    @property
+    def life(self) -> int:
+        """Which of its lives the connection is in; 0 while there is none."""
+        return self._lives if self.connection is not None else 0
 
     @property
     def load(self) -> int:
@@ -296,6 +302,7 @@ class Link(LinkBase, Lifecycle):
         connection.on_lost = self._on_lost
         self.connection, self.state = connection, self.checked(READY)
         self.versions = versions
+        self._lives += 1
         self.failures = 0
         self.last_error = None
         self._heard_when_ready = connection.received_at

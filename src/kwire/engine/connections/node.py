@@ -180,6 +180,11 @@ class Node(NodeBase):
         link: Link | None = self.links[purpose]
         return link is not None and link.is_receiving
 
+    def life(self, purpose: int) -> int:
+        """Which of its lives the connection for a purpose is in; 0 while there is none."""
+        link: Link | None = self.links[purpose]
+        return link.life if link is not None else 0
+
     def hang_up(self, purpose: int, now: float) -> None:
         """Closes the connection for a purpose."""
         link: Link | None = self.links[purpose]

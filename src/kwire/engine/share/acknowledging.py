@@ -27,10 +27,10 @@ OnOutcome = Callable[["Acknowledgement", KafkaError | None, float], None]
 class Acknowledgement:
     """Acknowledgements for one partition. After `deadline` they are not sent again.
 
-    `portion` is where the records to be renewed are from.
+    `portion` is where the records to be renewed are from; `sent_at` is when the broker was told last.
     """
 
-    __slots__ = ("_listeners", "deadline", "ended", "place", "portion", "ranges")
+    __slots__ = ("_listeners", "deadline", "ended", "place", "portion", "ranges", "sent_at")
 
     def __init__(
         self, place: AcquiredPartition, ranges: list[AckRange], deadline: float, portion: Portion | None = None
@@ -39,6 +39,7 @@ class Acknowledgement:
         self.ranges = ranges
         self.deadline = deadline
         self.portion = portion
+        self.sent_at = 0.0
         self.ended = False
         self._listeners: list[OnOutcome] = []
 

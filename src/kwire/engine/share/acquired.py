@@ -8,7 +8,9 @@ caller's hands until each of their records is acknowledged.
     faults     a batch that is corrupt is rejected, so that nobody gets it again; one that this client cannot read
                (codec, memory) is released; what comes after it is released, to be acquired again
     time       after `until` the broker has taken the lock back: records not handed out by then are dropped, and so are
-               those whose partition has another leader by then
+               those whose partition has another leader by then, and those of a session or a connection that is lost:
+               others may have accepted them meanwhile. Locks are timed from the request on, since an answer may have
+               been on its way for long, or have waited for a process that was stopped
 """
 
 from __future__ import annotations
@@ -54,6 +56,13 @@ class AcquiredPartition(NamedTuple):
     def key(self) -> tuple[UUID, int]:
         """The partition as the wire names it."""
         return self.topic_id, self.tp.partition
+
+
+class Grant(NamedTuple):
+    """The session and the connection in which a broker has granted locks: it takes them back when one of them ends."""
+
+    session_losses: int
+    connection_life: int
 
 
 class DeliveryCount(NamedTuple):
@@ -146,12 +155,18 @@ def gaps_in(records: Records, ranges: Iterable[DeliveryCount]) -> list[OffsetRan
 class Acquired:
     """What one answer brought of one partition, less what was handed out."""
 
-    __slots__ = ("_given", "counts", "place", "records", "until")
+    __slots__ = ("_given", "counts", "grant", "place", "records", "until")
 
     def __init__(
-        self, place: AcquiredPartition, records: Records, counts: Sequence[DeliveryCount], until: float
+        self,
+        place: AcquiredPartition,
+        records: Records,
+        counts: Sequence[DeliveryCount],
+        until: float,
+        grant: Grant,
     ) -> None:
         self.place = place
+        self.grant = grant
         self.records = records
         self.counts = counts
         self.until = until
@@ -233,7 +248,8 @@ class Portion:
     def renew(self, ranges: Iterable[AckRange], until: float) -> list[Portion]:
         """The records whose locks were renewed, locked until then: to be handed out again."""
         offsets = [offset for each in ranges if each.kind == RENEW for offset in range(each.first, each.last + 1)]
-        return self._parts(offsets, Acquired(self.place, self.records, self.acquired.counts, until))
+        before = self.acquired
+        return self._parts(offsets, Acquired(self.place, self.records, before.counts, until, before.grant))
 
     def rest(self) -> list[Portion]:
         """The records that are not acknowledged yet, in as many pieces as lie apart from each other."""

@@ -40,6 +40,7 @@ from kwire.engine.share.acquired import (
     Acquired,
     AcquiredPartition,
     DeliveryCount,
+    Grant,
     Portion,
     ascending,
     cut,
@@ -145,9 +146,14 @@ class ShareFetcher(Recoverable):
             self._ready.popleft()
 
     def is_over(self, acquired: Acquired, now: float) -> bool:
-        """Whether the locks are gone: by time, or with the leader that granted them."""
+        """Whether the locks are gone: by time, with the leader that granted them, or with its session."""
+        node = acquired.place.node
         leader = self._core.cluster.leader(*acquired.place.tp)
-        return acquired.until <= now or leader not in (acquired.place.node, NO_LEADER)
+        return acquired.until <= now or leader not in (node, NO_LEADER) or acquired.grant != self._grant(node)
+
+    def _grant(self, node: int) -> Grant:
+        session = self._sessions.get(node)
+        return Grant(session.losses if session else 0, self._core.connection_life(node, Purpose.FETCH))
 
     # -- asking -----------------------------------------------------------------------------------------------------
 
@@ -232,6 +238,8 @@ class ShareFetcher(Recoverable):
 
     def _send_acks(self, session: ShareSessionHandler, now: float) -> None:
         acks = session.begin()
+        for each in acks:
+            each.sent_at = now
         renews = any(each.renews for each in acks)
         self._core.request(
             session.node,
@@ -325,8 +333,7 @@ class ShareFetcher(Recoverable):
                 if row.error_code:
                     self._on_row_error(session, tp, row, now)
                 elif row.acquired_records and tp is not None:
-                    self._take_in(AcquiredPartition(topic.topic_id, tp, session.node), row, now)
-                    acquired = True
+                    acquired |= self._take_in(AcquiredPartition(topic.topic_id, tp, session.node), row, session, now)
         if not acks and not acquired:
             self._slow_down(session, now)
         self._end(session, acks, outcomes, now)
@@ -408,8 +415,11 @@ class ShareFetcher(Recoverable):
 
     # -- records ----------------------------------------------------------------------------------------------------
 
-    def _take_in(self, place: AcquiredPartition, row: Row, now: float) -> None:
-        """Makes what was acquired of one partition ready to be handed out."""
+    def _take_in(self, place: AcquiredPartition, row: Row, session: ShareSessionHandler, now: float) -> bool:
+        """Makes what was acquired of one partition ready to be handed out, if it is still locked."""
+        until = session.asked_at + self.lock_ms / 1000 if self.lock_ms is not None else float("inf")
+        if until <= now:
+            return False
         self.wanted = False
         counts = ascending(
             DeliveryCount(each.first_offset, each.last_offset, each.delivery_count) for each in row.acquired_records
@@ -422,14 +432,14 @@ class ShareFetcher(Recoverable):
             ascending=True,
             ranges=[(each.first, each.last) for each in counts],
         )
-        until = now + self.lock_ms / 1000 if self.lock_ms is not None else float("inf")
         if len(records):
-            self._ready.append(Acquired(place, records, counts, until))
+            self._ready.append(Acquired(place, records, counts, until, self._grant(session.node)))
         ranges = self._automatic_acks(records, counts, fault)
         if ranges:
             self.acknowledge([Acknowledgement(place, ranges, until)], now)
         if fault is not None:
             self._ready.append(_in_data(fault, place.tp))
+        return True
 
     @staticmethod
     def _automatic_acks(records: Records, counts: list[DeliveryCount], fault: RecordFault | None) -> list[AckRange]:

@@ -278,7 +278,7 @@ class SharePolling:
     def _on_outcome(self, about: Acknowledgement, error: KafkaError | None, now: float) -> None:
         portion = about.portion
         if error is None and about.renews and portion is not None and portion.acquired.until > now:
-            until = now + self.lock_ms / 1000 if self.lock_ms is not None else portion.acquired.until
+            until = about.sent_at + self.lock_ms / 1000 if self.lock_ms is not None else portion.acquired.until
             (self._again if self._is_polling else self._held).extend(portion.renew(about.ranges, until))
         if self.on_acknowledged is not None:
             offsets = {offset for each in about.ranges for offset in range(each.first, each.last + 1)}

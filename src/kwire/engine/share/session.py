@@ -57,12 +57,13 @@ _MAX_EPOCH = 2**31 - 1
 
 class ShareSessionHandler(Lifecycle):
     """`waiting` are acknowledgements to be sent, `sending` those of the request in flight, `partitions` what the broker
-    was asked to fetch."""
+    was asked to fetch, `losses` how often the session was lost."""
 
     __slots__ = (
         "asked_at",
         "epoch",
         "failures",
+        "losses",
         "node",
         "pace",
         "partitions",
@@ -83,6 +84,7 @@ class ShareSessionHandler(Lifecycle):
         self.state = NEW
         self.retry_at = 0.0
         self.failures = 0
+        self.losses = 0
         self.asked_at = 0.0
         self.pace = Pace()
 
@@ -118,6 +120,7 @@ class ShareSessionHandler(Lifecycle):
         self.sending = []
         self.epoch = NEW_SESSION
         self.partitions = {}
+        self.losses += 1
         if self.state != NEW:
             self.move(NEW)
 
