@@ -1,6 +1,7 @@
 """Runs schedules of faults over a real cluster, one after the other, until the time is over.
 
     python -m tests.chaos                      schedules of new seeds for ten minutes, or CHAOS_S seconds
+    python -m tests.chaos --role sharer        those in which share groups take part, the others left out
     python -m tests.chaos --seed 17            the schedule of that seed (or CHAOS_SEED, which more follow)
     python -m tests.chaos --seed 17 --keep 0,3 the same clients under two of its faults
     python -m tests.chaos --seed 17 --show     what it would do
@@ -52,6 +53,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="run this schedule alone")
     parser.add_argument("--keep", type=_numbers, help="only these of its faults, by number; nothing for none")
     parser.add_argument("--show", action="store_true", help="print the schedule of the seed and end")
+    parser.add_argument("--role", help="only schedules that have such a client: sharer, copier, transactor ...")
     parser.add_argument("--times", type=int, default=1, help="run the schedule of the seed so often")
     parser.add_argument("--shrink", type=int, default=6, metavar="TRIES", help="runs to look for fewer faults (6)")
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("CHAOS_S", "420")), help="begin no more")
@@ -70,7 +72,12 @@ def _numbers(text: str) -> list[int]:
 def _seeds(options: argparse.Namespace) -> Iterator[int]:
     if options.seed is not None:
         return iter([options.seed] * options.times)
-    return count(int(os.environ.get("CHAOS_SEED", random.SystemRandom().randrange(1_000_000))))
+    seeds = count(int(os.environ.get("CHAOS_SEED", random.SystemRandom().randrange(1_000_000))))
+    return (seed for seed in seeds if options.role is None or options.role in _roles(draw(seed, options.length)))
+
+
+def _roles(schedule: Schedule) -> set[str]:
+    return {client.role for client in schedule.clients}
 
 
 def _chosen(options: argparse.Namespace, seed: int) -> Schedule:

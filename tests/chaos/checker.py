@@ -22,11 +22,13 @@ DAMAGE = {"CorruptError", "TruncatedError", "InvalidLengthError", "UnknownCodecE
 
 @dataclass(slots=True)
 class Evidence:
-    """All that is judged: events in the order of time, the final topics, the groups' final positions."""
+    """All that is judged: events in the order of time, the final topics, the groups' final positions, and how many
+    records of a partition share groups have not done with."""
 
     events: list[Event]
     topics: dict[str, dict[int, Log]]
     positions: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    lags: dict[tuple[str, str, int], int] = field(default_factory=dict)
     damaged: bool = False
 
     def of(self, *names: str) -> list[Event]:
@@ -205,6 +207,29 @@ def final_once_accepted(evidence: Evidence) -> Iterator[str]:
             yield f"{event['who']} got {again[:10]} of {_of(key)} after they had been accepted"
 
 
+def nothing_unaccepted_lost(evidence: Evidence) -> Iterator[str]:
+    """What was handed out last to a member of a share group that did not accept it is handed out again: so in the end
+    there is nothing of that kind, and the group is done with all records."""
+    held: dict[tuple[str, str, int], dict[int, str]] = defaultdict(dict)
+    groups = {event["group"] for event in evidence.of("started") if event["role"] == "sharer"}
+    for event in evidence.of("handed_out", "accepting", "accepted"):
+        if event["group"] not in groups:
+            continue
+        holders = held[event["group"], event["topic"], event["partition"]]
+        if event["event"] == "handed_out":
+            holders.update((offset, event["who"]) for offset, _ in event["records"])
+            continue
+        for offset in event["offsets"]:
+            if event["event"] == "accepted" or holders.get(offset) == event["who"]:
+                holders.pop(offset, None)
+    for key, holders in held.items():
+        if holders:
+            yield f"{_of(key)}: {sorted(holders.items())[:10]} had {len(holders)} records last and did not accept them"
+    for key, lag in evidence.lags.items():
+        if lag:
+            yield f"{_of(key)}: {lag} records are not done"
+
+
 def in_time(evidence: Evidence) -> Iterator[str]:
     """A call returns, and a delivery is known, within its time; stops of its process and of the machine apart."""
     ends: dict[tuple[str, object], float] = {}
@@ -285,4 +310,5 @@ RULES: tuple[Rule, ...] = (
     copied_once,
     all_or_nothing,
     final_once_accepted,
+    nothing_unaccepted_lost,
 )

@@ -15,6 +15,7 @@ import random
 import signal
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,8 @@ from typing import Any
 import kwire
 from kwire.errors import KafkaError, KafkaTimeoutError, ProducerFencedError, TransactionError
 from tests.chaos.history import History
+from tests.chaos.schedule import PARTITIONS
 
-PARTITIONS = 3
 AGAIN = 3
 """The exit code that asks for a new process."""
 DELIVERED_WITHIN_S = 30.0
@@ -105,6 +106,7 @@ class Program:
             group_id=self.given["group"],
             request_timeout_ms=5_000,
             share_acknowledgement_mode="explicit",
+            share_acquire_mode=self.given["acquires"],
         )
         consumer.subscribe([self.given["topic"]])
         return consumer
@@ -149,6 +151,11 @@ class Program:
         positions = {record.partition: record.offset + 1 for record in records}
         self.note("committing", commit=name, group=self.given["group"], topic=self.given["topic"], positions=positions)
         return name
+
+    @property
+    def group(self) -> dict[str, str]:
+        """What an event of its group names."""
+        return {"group": self.given["group"], "topic": self.given["topic"]}
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -343,30 +350,54 @@ async def initialised(program: Program, producer: Any) -> None:
 
 
 async def sharer(program: Program) -> None:
-    """One of a share group: accepts most, and releases some of what comes for the first time."""
-    consumer = program.sharer()
+    """One of a share group: accepts most, releases some of what comes for the first time, and renews a few locks.
+
+    What is acknowledged is told by a commit after each poll, after some, or by the polls that follow.
+    """
+    consumer, commits = program.sharer(), program.given["commits"]
+    said = Said(program)
+    consumer.set_acknowledgement_commit_callback(said.on_acknowledged)
     while not program.over:
-        try:
-            records = await program.call("poll", 0.5, consumer.poll, 0.5)
-        except KafkaError:
-            await program.pause(0.1)
-            continue
-        program.handed_out(records)
+        if records := await polled(program, consumer):
+            said.acknowledge(consumer, records)
+            await program.pause(program.rng.choice((0.0, 0.0, 0.0, 0.3)))
+        if commits == "each" or (commits == "some" and program.rng.random() < 0.3):
+            with suppress(KafkaError):
+                await program.call("commit", CALL_S, consumer.commit, timeout=CALL_S)
+    await ending(program, consumer.close, "close", CLOSE_S)
+
+
+class Said:
+    """What a sharer has said of records and its brokers have not answered yet: of a record one kind after another."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._open: dict[tuple[int, int], list[str]] = {}
+
+    def acknowledge(self, consumer: Any, records: Any) -> None:
+        """Decides about each record, and writes down which ones are accepted before anything is sent."""
         accepted: dict[int, list[int]] = {}
         for record in records:
-            released = records.delivery_count(record) == 1 and program.rng.random() < 0.05
-            consumer.acknowledge(record, "release" if released else "accept")
-            if not released:
+            again = records.delivery_count(record) == 1 and self._program.rng.random() < 0.1
+            kind = self._program.rng.choice(("release", "renew")) if again else "accept"
+            consumer.acknowledge(record, kind)
+            self._open.setdefault((record.partition, record.offset), []).append(kind)
+            if kind == "accept":
                 accepted.setdefault(record.partition, []).append(record.offset)
-        about = {"group": program.given["group"], "topic": program.given["topic"]}
-        try:
-            outcomes = await program.call("commit", CALL_S, consumer.commit, timeout=CALL_S)
-        except KafkaError:
-            continue
-        for tp, error in outcomes.items():
-            if error is None and tp.partition in accepted:
-                program.note("accepted", partition=tp.partition, offsets=accepted[tp.partition], **about)
-    await ending(program, consumer.close, "close", CLOSE_S)
+        for partition, offsets in accepted.items():
+            self._program.note("accepting", partition=partition, offsets=offsets, **self._program.group)
+
+    def on_acknowledged(self, told: dict[Any, set[int]], error: KafkaError | None) -> None:
+        """Writes down what a broker has taken for accepted. A record that is renewed may be handed out again, and be
+        accepted, before the program is told of the renewal."""
+        for tp, offsets in told.items():
+            known = [offset for offset in sorted(offsets) if (tp.partition, offset) in self._open]
+            accepted = [offset for offset in known if self._open[tp.partition, offset].pop(0) == "accept"]
+            for offset in known:
+                if not self._open[tp.partition, offset]:
+                    del self._open[tp.partition, offset]
+            if accepted and error is None:
+                self._program.note("accepted", partition=tp.partition, offsets=accepted, **self._program.group)
 
 
 ROLES = {"writer": writer, "member": member, "transactor": transactor, "copier": copier, "sharer": sharer}

@@ -21,8 +21,9 @@ SETTINGS = {
     "group.share.min.session.timeout.ms": "6000",
     "group.share.heartbeat.interval.ms": "1000",
     "group.share.min.heartbeat.interval.ms": "1000",
-    "group.share.record.lock.duration.ms": "15000",
-    "group.share.delivery.count.limit": "10",
+    "group.share.record.lock.duration.ms": "3000",
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.max.delivery.count.limit": "25",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
 }
 

@@ -8,6 +8,7 @@ import kwire
 from kwire.errors import KafkaError
 from tests.chaos.cluster import ChaosCluster
 from tests.chaos.history import History
+from tests.chaos.places import coordinator, leader, share_coordinator
 from tests.chaos.schedule import Fault
 from tests.chaos.team import Team
 
@@ -23,6 +24,7 @@ class Faults:
         self._team = team
         self._history = history
         self._moves: list[threading.Thread] = []
+        self._hanging: dict[Fault, int] = {}
 
     def run(self, faults: tuple[Fault, ...], seconds: float) -> None:
         """The whole schedule; clients that ended meanwhile are started again."""
@@ -50,8 +52,9 @@ class Faults:
             case "kill_broker":
                 self._cluster.broker(fault.node or 1).kill()
             case "stop_broker":
-                if (broker := self._cluster.broker(fault.node or 1)).exit_code is None:
-                    broker.pause()
+                self._hang(fault, fault.node)
+            case "stop_leader" | "stop_coordinator" | "stop_share_coordinator":
+                self._hang(fault, self._node_of(fault))
             case "move_leaders":
                 self._move(lambda topic: not topic.startswith("__"))
             case "move_coordinators":
@@ -64,14 +67,34 @@ class Faults:
         match fault.kind:
             case "stop_client":
                 self._team.resume(str(fault.client))
-            case "kill_broker" | "stop_broker":
+            case "kill_broker":
                 self._revive(fault.node or 1)
+            case "stop_broker" | "stop_leader" | "stop_coordinator" | "stop_share_coordinator":
+                if (node := self._hanging.pop(fault, None)) is not None:
+                    self._revive(node)
             case "kill_client" | "move_leaders" | "move_coordinators":
                 return
             case _:
                 for proxy in self._cluster.proxies.values():
                     proxy.end(fault)
         self._history.note("healed", fault=str(fault))
+
+    def _node_of(self, fault: Fault) -> int | None:
+        """The node that a client depends on now, where one is known."""
+        servers, partition = self._cluster.bootstrap_servers, int(fault.amount)
+        group, topic = self._team.reads(str(fault.client))
+        match fault.kind:
+            case "stop_leader":
+                return leader(servers, topic, partition)
+            case "stop_coordinator":
+                return coordinator(servers, group)
+        return share_coordinator(servers, group, topic, partition)
+
+    def _hang(self, fault: Fault, node: int | None) -> None:
+        if node is not None and (broker := self._cluster.broker(node)).exit_code is None:
+            self._hanging[fault] = node
+            broker.pause()
+            self._history.note("hangs", fault=str(fault), node=node)
 
     def _revive(self, node: int) -> None:
         if self._cluster.broker(node).exit_code is None:

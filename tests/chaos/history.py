@@ -12,10 +12,12 @@ A line has `t` (CLOCK_MONOTONIC, which all processes of a machine share), `who` 
     handed_out      group, topic, partition, records: [[offset, value], ...]
     committing      commit, group, topic, positions: {partition: offset}
     committed       commit
+    accepting       group, topic, partition, offsets: of a share group, before it is told
     accepted        group, topic, partition, offsets: of a share group, once the broker has said so
     transaction     transaction, topic, values: before it begins
     resolved        transaction, outcome: "committed" or "aborted"
     cut, healed     fault: what the program does to the cluster and to clients
+    hangs           fault, node: the node that is stopped
     killed          client: SIGKILL
     stopped         client, since, until: SIGSTOP and SIGCONT, written down after the second
     exited          client, code, tail: the end of a process that was not killed

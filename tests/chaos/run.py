@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import kwire
-from tests.chaos.checker import Evidence, copied_once, judge, nothing_lost
-from tests.chaos.clients import PARTITIONS
+from tests.chaos.checker import Evidence, copied_once, judge, nothing_lost, nothing_unaccepted_lost
 from tests.chaos.cluster import ChaosCluster
 from tests.chaos.faults import Faults
 from tests.chaos.final import positions, read_topic
 from tests.chaos.history import History, read
-from tests.chaos.schedule import Schedule
+from tests.chaos.schedule import PARTITIONS, Schedule
 from tests.chaos.team import Team
 
+_SHARE = {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": "25"}
+"""No record is given up because connections died while it was on its way."""
 _SOURCES = ("writer", "transactor")
 _READERS = ("member", "copier", "sharer")
 _CATCH_UP_S = 90.0
@@ -55,6 +56,7 @@ def run(cluster: ChaosCluster, schedule: Schedule, folder: Path) -> Verdict:
     evidence = Evidence(read(folder), _read_topics(servers, topics), damaged=schedule.damages)
     for group, topic in {(c.given["group"], c.given["topic"]) for c in schedule.clients if c.role in _READERS[:2]}:
         evidence.positions |= positions(servers, team.named(group), team.named(topic), PARTITIONS)
+    evidence.lags |= _lags(servers, team, schedule)
     counts = Counter(str(event["event"]) for event in evidence.events)
     late = sum(event["until"] - event["since"] for event in evidence.of("late"))
     return Verdict(judge(evidence), dict(counts), late)
@@ -68,7 +70,7 @@ def _create_topics(cluster: ChaosCluster, schedule: Schedule, team: Team) -> lis
         for client in schedule.clients:
             if client.role == "sharer":
                 group = team.named(client.given["group"])
-                admin.incremental_alter_configs({("group", group): {"share.auto.offset.reset": "earliest"}})
+                admin.incremental_alter_configs({("group", group): _SHARE})
     return topics
 
 
@@ -80,12 +82,24 @@ def _catch_up(servers: str, topics: list[str], team: Team, folder: Path, schedul
     copied = {topic: read_topic(servers, topic, PARTITIONS) for topic in topics if topic not in sources}
     while time.monotonic() < deadline:
         team.keep_running()
-        evidence = Evidence(read(folder), logs | copied)
-        if not list(nothing_lost(evidence)):
+        evidence = Evidence(read(folder), logs | copied, lags=_lags(servers, team, schedule))
+        if not list(nothing_lost(evidence)) and not list(nothing_unaccepted_lost(evidence)):
             copied = {topic: read_topic(servers, topic, PARTITIONS) for topic in copied}
             if not list(copied_once(Evidence(evidence.events, logs | copied))):
                 return
         time.sleep(0.5)
+
+
+def _lags(servers: str, team: Team, schedule: Schedule) -> dict[tuple[str, str, int], int]:
+    """How many records the share groups have not done with, by their coordinators; the partitions that those know."""
+    groups = {team.named(client.given["group"]) for client in schedule.clients if client.role == "sharer"}
+    with kwire.Admin(servers) as admin:
+        return {
+            (group, tp.topic, tp.partition): info.lag or 0
+            for group in groups
+            for tp, info in admin.list_share_group_offsets(group).items()
+            if info is not None
+        }
 
 
 def _read_topics(servers: str, topics: list[str]) -> dict[str, dict[int, list[tuple[int, str]]]]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 NODES = (1, 2, 3)
+PARTITIONS = 3
+"""Of each topic."""
 _CUTS = {
     "delay": (0.05, 0.4),
     "reset": (0.05, 1.0),
@@ -14,7 +16,9 @@ _CUTS = {
 }
 """Faults of the network, with the range of their amounts."""
 _PROCESSES = ("kill_broker", "stop_broker", "kill_client", "stop_client", "move_leaders", "move_coordinators")
-KINDS = (*_CUTS, "flip", *_PROCESSES)
+_HANGS = ("stop_leader", "stop_coordinator", "stop_share_coordinator")
+"""A node hangs that a client's work depends on, whichever that is by then."""
+KINDS = (*_CUTS, "flip", *_PROCESSES, *_HANGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class Fault:
     """Begins `at` seconds after the start and lasts for so many; `node` or `client` suffers, or one from the other.
 
     The amount is of `delay` the seconds, of `reset` the longest life of a connection, of `slow` the bytes per second,
-    of `flip` the share of parts in which a bit is turned.
+    of `flip` the share of parts in which a bit is turned, of `stop_leader` the partition.
     """
 
     kind: str
@@ -79,6 +83,8 @@ def draw(seed: int, seconds: float = 25.0) -> Schedule:
     else:
         kinds = rng.choices((*_CUTS, *_PROCESSES), k=rng.randint(3, 8))
     faults = [_fault(rng, kind, seconds, [client.name for client in clients]) for kind in kinds]
+    if "flip" not in kinds:
+        faults += [_hang(rng, seconds, clients) for _ in range(rng.randint(0, 3))]
     return Schedule(seed, seconds, tuple(clients), tuple(sorted(faults, key=lambda fault: fault.at)))
 
 
@@ -98,6 +104,15 @@ def _fault(rng: random.Random, kind: str, seconds: float, clients: list[str]) ->
         node = rng.choice(NODES)
     low, high = _CUTS.get(kind, (0.02, 0.2))
     return Fault(kind, at, lasts, node, client, float(f"{rng.uniform(low, high):.2g}"))
+
+
+def _hang(rng: random.Random, seconds: float, clients: list[Client]) -> Fault:
+    """Of the node that leads what a client reads, coordinates its group, or keeps what its share group has accepted."""
+    client = rng.choice([client for client in clients if "group" in client.given])
+    kind = rng.choice(_HANGS if client.role == "sharer" else _HANGS[:2])
+    partition = rng.randrange(PARTITIONS) if kind == "stop_leader" else 0
+    at, lasts = round(rng.uniform(1, seconds * 0.8), 1), round(rng.uniform(1, 8), 1)
+    return Fault(kind, at, lasts, client=client.name, amount=partition)
 
 
 def _clients(rng: random.Random) -> list[Client]:
@@ -136,7 +151,10 @@ def _copy(rng: random.Random) -> list[Client]:
 
 
 def _share(rng: random.Random) -> list[Client]:
-    return [_client(rng, "sharer", number, group="sharers", topic="written") for number in range(2)]
+    given = {"group": "sharers", "topic": "written", "acquires": rng.choice(("batch_optimized", "record_limit"))}
+    return [
+        _client(rng, "sharer", number, **given, commits=rng.choice(("each", "some", "polls"))) for number in range(2)
+    ]
 
 
 _DRAWN = {"transactions": _transactions, "copy": _copy, "share": _share}

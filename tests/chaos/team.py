@@ -35,6 +35,11 @@ class Team:
         """A topic or group as it is called in this run."""
         return f"{name}-{self._suffix}"
 
+    def reads(self, name: str) -> tuple[str, str]:
+        """A client's group and topic."""
+        given = self._clients[name].given
+        return self.named(given["group"]), self.named(given["topic"])
+
     def keep_running(self) -> None:
         """Starts those that do not run, unless they were told to end."""
         for name in self._clients:

@@ -38,6 +38,7 @@ def kept() -> Evidence:
         event("committed", 5.5, commit="c2", who="reader-0.1"),
         event("handed_out", 6.0, "copier-0.1", group="copiers", records=pairs, **place),
         event("handed_out", 6.0, "sharer-0.1", group="sharers", records=pairs, **place),
+        event("accepting", 6.05, "sharer-0.1", group="sharers", offsets=[0, 1, 2], **place),
         event("accepted", 6.1, "sharer-0.1", group="sharers", offsets=[0, 1, 2], **place),
         event("transaction", 7.0, transaction="t1", topic="transacted", values=["x", "y"]),
         event("resolved", 7.1, transaction="t1", outcome="committed"),
@@ -66,6 +67,16 @@ def add(evidence: Evidence, *events: dict[str, Any]) -> None:
 def reader_gets(evidence: Evidence, records: list[list[Any]], at: float = 9.0) -> None:
     facts = {"group": "readers", "topic": "written", "partition": 0}
     add(evidence, event("handed_out", at, "reader-0.1", records=records, **facts))
+
+
+def sharer_gets(evidence: Evidence, who: str, at: float) -> None:
+    facts = {"group": "sharers", "topic": "written", "partition": 0}
+    add(evidence, event("handed_out", at, who, records=[[1, "b"]], **facts))
+
+
+def sharer_accepts(evidence: Evidence, who: str, at: float) -> None:
+    facts = {"group": "sharers", "topic": "written", "partition": 0}
+    add(evidence, event("accepting", at, who, offsets=[1], **facts))
 
 
 def reader_commits(evidence: Evidence, position: int, at: float) -> None:
@@ -129,10 +140,15 @@ BROKEN: dict[str, list[Change]] = {
         lambda evidence: evidence.topics["transacted"][0].append((2, "v")),
     ],
     "final_once_accepted": [
-        lambda evidence: add(
-            evidence,
-            event("handed_out", 9.0, "sharer-0.1", group="sharers", topic="written", partition=0, records=[[1, "b"]]),
-        )
+        lambda evidence: sharer_gets(evidence, "sharer-0.1", at=9.0),
+    ],
+    "nothing_unaccepted_lost": [
+        lambda evidence: (
+            sharer_gets(evidence, "sharer-1.1", at=6.07),
+            find(evidence, "accepted").update(offsets=[0, 2]),
+        ),
+        lambda evidence: find(evidence, "accepting")["offsets"].pop() and find(evidence, "accepted")["offsets"].pop(),
+        lambda evidence: evidence.lags.update({("sharers", "written", 0): 1}),
     ],
     "in_time": [
         slow_call,
@@ -199,6 +215,14 @@ def test_a_broken_promise_is_found_by_its_rule(rule: str) -> None:
             id="a call that was killed in its time",
         ),
         pytest.param(lambda evidence: reader_gets(evidence, [[0, "a"]]), id="a record that is handed out again"),
+        pytest.param(
+            lambda evidence: (
+                find(evidence, "accepted").update(offsets=[0, 2]),
+                sharer_gets(evidence, "sharer-1.1", at=7.0),
+                sharer_accepts(evidence, "sharer-1.1", at=7.1),
+            ),
+            id="a record that another member accepts, though nobody was told that the broker knows",
+        ),
         pytest.param(
             lambda evidence: add(evidence, event("sent", 9.0, within=30, value="d", topic="written", partition=0)),
             id="a record whose fate nobody knows",
