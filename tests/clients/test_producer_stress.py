@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
-import threading
 import time
 from collections.abc import Iterator
 
@@ -12,52 +10,17 @@ import pytest
 
 from kwire import Producer, testing
 from kwire.errors import KafkaError
+from tests.clients.crew import Crew, short_switch_interval
 from tests.timing import PATIENT
 
 
-@pytest.fixture
-def short_switch_interval() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
+@pytest.fixture(autouse=True)
+def turns_are_short() -> Iterator[None]:
+    with short_switch_interval():
+        yield
 
 
-class Crew:
-    """Threads that run until `seconds` are over; what they raise beside KafkaError is kept."""
-
-    def __init__(self, seconds: float) -> None:
-        self.until = time.monotonic() + seconds
-        self.faults: list[BaseException] = []
-        self.threads: list[threading.Thread] = []
-
-    def work(self, step: object, number: int) -> None:
-        try:
-            turn = 0
-            while time.monotonic() < self.until:
-                try:
-                    step(number, turn)  # type: ignore[operator]
-                except KafkaError:
-                    pass
-                turn += 1
-        except BaseException as fault:
-            self.faults.append(fault)
-
-    def add(self, step: object, count: int) -> None:
-        self.threads += [threading.Thread(target=self.work, args=(step, n), daemon=True) for n in range(count)]
-
-    def run(self) -> None:
-        for thread in self.threads:
-            thread.start()
-        for thread in self.threads:
-            thread.join(60)
-        assert not any(thread.is_alive() for thread in self.threads)
-        assert not self.faults, self.faults
-
-
-def test_topics_appear_and_vanish_while_others_are_sent_to(
-    short_switch_interval: None, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_topics_appear_and_vanish_while_others_are_sent_to(caplog: pytest.LogCaptureFixture) -> None:
     values: dict[int, list[bytes]] = {0: [], 1: [], 2: []}
     with testing.Broker(topics={"fixed": 3}) as broker:
         with Producer(
@@ -92,9 +55,7 @@ def test_topics_appear_and_vanish_while_others_are_sent_to(
             assert broker.values("fixed", partition=number) == sent
 
 
-def test_batches_of_many_partitions_expire_while_threads_send(
-    short_switch_interval: None, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_batches_of_many_partitions_expire_while_threads_send(caplog: pytest.LogCaptureFixture) -> None:
     with testing.Broker(topics={"wide": 300}) as broker:
         producer = Producer(
             broker.bootstrap_servers, linger_ms=0, request_timeout_ms=100, delivery_timeout_ms=150, max_block_ms=150
