@@ -9,6 +9,7 @@ import pytest
 from kwire import errors, protocol
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.fetcher import LEADER_FOR_S, Fetcher
+from kwire.engine.consumer.partition_state import NO_EPOCH
 from kwire.schema.api_keys import FETCH, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH
 from tests.engine.consumer.test_fetcher import T0, T1, A, B, LogBroker, OldLogBroker, Reading
 from tests.engine.world import Broker
@@ -133,6 +134,43 @@ def test_a_new_leader_with_the_whole_log_is_asked_and_read_on_from() -> None:
     broker.append(0, [b"1"], partition_leader_epoch=6)
     assert reading.take() == {T0: [b"1"]}
     assert [key for key, _, _ in broker.requests].count(OFFSET_FOR_LEADER_EPOCH) == 1
+
+
+def test_what_an_earlier_assignment_asked_for_is_not_taken_for_an_answer_to_the_present_one() -> None:
+    """A group takes a partition away and assigns it again at the same offset while a fetch of it is under way. Its
+    records would come before the answer about the epoch of that offset, which then looked like a truncated log."""
+    reading = Reading(broker := EpochBroker())
+    warnings: list[str] = []
+    reading.fetcher = Fetcher(reading.world.core, reading.settings, warnings.append)
+    broker.append(0, [b"0", b"1"], partition_leader_epoch=5)
+    broker.elect(2)
+    broker.append(0, [b"2", b"3"], partition_leader_epoch=6)
+    answered_after = {FETCH: 1.0, OFFSET_FOR_LEADER_EPOCH: 2.0}
+    for key, seconds in answered_after.items():
+        broker.handlers[key] = late(broker, broker.handlers[key], seconds)
+    subscription = reading.fetcher.subscription
+    for epoch in (NO_EPOCH, 5):
+        subscription.assign([], reading.world.now)
+        subscription.assign([T0], reading.world.now, at={T0: 0})
+        subscription.state(T0).seek(2, epoch)
+        reading.fetcher.pump(reading.world.now)
+        reading.world.run(reading.world.now + 0.5)
+    got = []
+    for _ in range(3):
+        broker.append(0, [b"more"], partition_leader_epoch=6)
+        got += reading.take()[T0]
+        reading.world.run(reading.world.now + 1.5)
+    assert got[:2] == [b"2", b"3"]
+    assert got.count(b"2") == 1
+    assert warnings == []
+
+
+def late(broker: EpochBroker, handler: Any, seconds: float) -> Any:
+    def answer(message: Any, version: int, now: float) -> Any:
+        broker.holds = seconds
+        return handler(message, version, now)
+
+    return answer
 
 
 def test_a_broker_that_cannot_tell_the_ends_of_epochs_is_believed() -> None:

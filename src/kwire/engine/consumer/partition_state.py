@@ -9,6 +9,8 @@ that a poll returns are only handed out, and count as delivered when the next ca
 
 from __future__ import annotations
 
+from itertools import count
+
 from kwire._codec import Records, set_tenure
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaError
@@ -16,6 +18,8 @@ from kwire.errors import KafkaError
 NO_POSITION = -1
 NO_EPOCH = -1
 END_OF_OFFSETS = 2**63 - 1
+
+_revisions = count()
 
 
 class Chunk:
@@ -70,7 +74,8 @@ class PartitionState:
     """One assigned partition.
 
     fetch_at           the offset to fetch from, after all that was fetched; NO_POSITION while it is looked up
-    revision           changes with each seek and reset: a response to what was asked before is dropped
+    revision           another one with each seek and reset, and with each assignment of the partition: a response to
+                       what was asked before is dropped
     reset_to           the time to look the position up by; None where there is no rule
     offset_epoch       leader epoch of the last record fetched or of the offset looked up; NO_EPOCH where unknown
     checked_epoch      leader epoch of the metadata for which the position was last found valid (KIP-320)
@@ -126,7 +131,7 @@ class PartitionState:
         self._offset = NO_POSITION
         self.fetch_at = NO_POSITION
         self.reset_to = reset_to
-        self.revision = 0
+        self.revision = next(_revisions)
         self.offset_epoch = NO_EPOCH
         self.checked_epoch = NO_EPOCH
         self._held = False
@@ -222,7 +227,7 @@ class PartitionState:
         self.end_offset = offset
 
     def _begin_anew(self, offset: int, reset_to: int | None, epoch: int) -> None:
-        self.revision += 1
+        self.revision = next(_revisions)
         self.in_flight = False
         self.chunks = ()
         self._offset = self.fetch_at = offset
