@@ -441,3 +441,23 @@ def test_random_doubles_are_rounded_correctly() -> None:
     rows, faults = decoded({"a": "double"}, *[b'{"a":' + number.encode() + b"}" for number in numbers])
     assert faults == []
     assert [row["a"] for row in rows] == [float(number) for number in numbers]
+
+
+def test_a_text_is_read_alike_wherever_it_lies_in_memory() -> None:
+    """Far from the end of the memory several bytes are read at once; the last text of a column is read byte by byte."""
+    for kind in ("bigint", "int", "double", "float", ("decimal", 30, 6), "string"):
+        for text in _texts_of_every_length():
+            value = b'{"a":%b,"a name of sixteen":%b}' % (text, text)
+            schema = {"a": kind, "a name of sixteen": kind}
+            alone, faults = decoded(schema, value)
+            before, faults_before = decoded(schema, value, b"{%b}" % (b" " * 40))
+            assert (before[0], faults_before) == (alone[0], faults), (kind, text)
+
+
+def _texts_of_every_length() -> list[bytes]:
+    """Numbers around the lengths that are read at once, and strings whose end comes anywhere."""
+    whole = [b"1234567890123456789012"[:size] for size in range(20)] + [b"0", b"00", b"01", b"-", b"9" * 18, b"9" * 19]
+    rest = [b"", b".", b".0", b".5", b".1234567", b".12345678", b".00000000001", b"e2", b"E-3", b".5e1", b".5.5", b"x"]
+    numbers = [sign + number + after for sign in (b"", b"-") for number in whole for after in rest]
+    middles = [b"", b"\\n", "\u00e9".encode(), b"\xff", b"\n", b"'"]
+    return numbers + [b'"%b%b"' % (b"x" * size, middle) for size in range(40) for middle in middles]

@@ -259,10 +259,15 @@ cdef inline bint add_bytes(node_t *node, const uint8_t *p, int64_t size) noexcep
         return False
     if size:
         memcpy(node.data + node.used, p, <size_t>size)
+    add_written(node, size)
+    return True
+
+
+cdef inline void add_written(node_t *node, int64_t size) noexcept nogil:
+    """The row of a NODE_BYTES whose bytes have been written after those of the others; there is room for it."""
     node.used += size
     node.length += 1
     node.offsets[node.length] = <int32_t>node.used
-    return True
 
 
 cdef inline bint add_fixed_32(node_t *node, uint32_t value) noexcept nogil:

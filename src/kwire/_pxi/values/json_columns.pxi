@@ -13,6 +13,7 @@ cdef extern from "json_text.h" nogil:
         KW_JSON_ESCAPE
         KW_JSON_DEEP
         KW_JSON_TRAILING
+        KW_JSON_STEP
 
     ctypedef struct kw_json:
         const uint8_t *at
@@ -31,8 +32,11 @@ cdef extern from "json_text.h" nogil:
     int kw_json_next(kw_json *j)
     bint kw_json_expect(kw_json *j, int c)
     bint kw_json_word(kw_json *j, const char *word, size_t size)
+    bint kw_json_pass_key(kw_json *j, const uint8_t *text, size_t size)
     bint kw_json_string(kw_json *j, kw_json_span *out)
+    int64_t kw_json_copy_string(kw_json *j, uint8_t *out)
     size_t kw_json_unescape(uint8_t *out, const kw_json_span *text)
+    bint kw_json_short_number(kw_json *j, int64_t *value, bint *negative, unsigned *fraction)
     bint kw_json_number(kw_json *j, kw_json_span *out, bint *integer)
     bint kw_json_skip(kw_json *j)
 
@@ -65,16 +69,21 @@ cdef bint _json_put_string(json_t *c, int number, const kw_json_span *text) noex
         return add_bytes(node, text.p, <int64_t>text.size) or _json_full(c)
     if not node_has_room(node) or not node_reserve_bytes(node, node.used + <int64_t>text.size):
         return _json_full(c)
-    node.used += <int64_t>kw_json_unescape(node.data + node.used, text)
-    node.length += 1
-    node.offsets[node.length] = <int32_t>node.used
+    add_written(node, <int64_t>kw_json_unescape(node.data + node.used, text))
     return True
 
 
 cdef bint _json_string(json_t *c, int number, int first) noexcept nogil:
     """A string, or the text of any other value."""
+    cdef node_t *node = &c.t.nodes[number]
     cdef kw_json_span text
+    cdef int64_t size = -1
     if first == c'"' or first == c"'":
+        if node_has_room(node) and node.bytes_room - node.used >= c.j.end - c.j.at + KW_JSON_STEP:
+            size = kw_json_copy_string(&c.j, node.data + node.used)
+        if size >= 0:
+            add_written(node, size)
+            return True
         return kw_json_string(&c.j, &text) and _json_put_string(c, number, &text)
     text.p = c.j.at
     text.escaped = False
@@ -107,8 +116,14 @@ cdef inline bint _json_put(json_t *c, int fault, const uint8_t *at) noexcept nog
 
 cdef bint _json_integer(json_t *c, int number, int first) noexcept nogil:
     cdef kw_json_span text
-    cdef bint integer
+    cdef int64_t value
+    cdef unsigned fraction
+    cdef bint integer, negative
     cdef const uint8_t *at = c.j.at
+    if kw_json_short_number(&c.j, &value, &negative, &fraction):
+        if fraction:
+            return kw_json_fail(&c.j, TEXT_TYPE, at)
+        return _json_put(c, put_int(&c.t, number, value), at)
     if not _json_starts_number(first):
         return kw_json_fail(&c.j, TEXT_TYPE, at)
     if not kw_json_number(&c.j, &text, &integer):
@@ -120,9 +135,15 @@ cdef bint _json_integer(json_t *c, int number, int first) noexcept nogil:
 
 cdef bint _json_floating(json_t *c, int number, int first) noexcept nogil:
     cdef kw_json_span text
-    cdef bint integer
+    cdef int64_t digits
+    cdef unsigned fraction
+    cdef bint integer, negative
     cdef double value
     cdef const uint8_t *at = c.j.at
+    if kw_json_short_number(&c.j, &digits, &negative, &fraction):
+        if kw_scaled(&value, <uint64_t>(-digits if negative else digits), -<int>fraction):
+            return _json_put(c, put_floating(&c.t, number, -value if negative else value), at)
+        c.j.at = at
     if _json_starts_number(first):
         if not kw_json_number(&c.j, &text, &integer):
             return False
@@ -191,9 +212,7 @@ cdef bint _json_binary(json_t *c, int number, int first) noexcept nogil:
     size = kw_bytes_of_base64(node.data + node.used, text.p, text.size)
     if size < 0:
         return kw_json_fail(&c.j, TEXT_RANGE, at)
-    node.used += size
-    node.length += 1
-    node.offsets[node.length] = <int32_t>node.used
+    add_written(node, size)
     return True
 
 
@@ -286,14 +305,9 @@ cdef inline int _json_field(json_t *c, const node_t *node, int hint) noexcept no
     """
     cdef const text_node_t *plan
     cdef kw_json_span key
-    cdef const uint8_t *at
     if hint < node.n_children and kw_json_next(&c.j) == c'"':
         plan = &c.t.plan[node.children[hint]]
-        at = c.j.at + 1
-        if (plan.as_written and <size_t>(c.j.end - at) > plan.name_size and at[plan.name_size] == c'"'
-                and memcmp(at, plan.name, plan.name_size) == 0):
-            c.j.at = at + plan.name_size + 1
-            kw_json_expect(&c.j, c':')
+        if plan.as_key != NULL and kw_json_pass_key(&c.j, plan.as_key, plan.name_size + 3):
             return hint
     if not _json_key(c, &key):
         return -1
@@ -346,37 +360,41 @@ cdef bint _json_struct(json_t *c, int number, int first) noexcept nogil:
 cdef bint _json_value(json_t *c, int number) noexcept nogil:
     """The next value, whatever it is, as one row of the node; a fault is the innermost node's."""
     cdef int first = kw_json_next(&c.j)
-    cdef int kind = c.t.plan[number].kind
     cdef bint done
     if first == 0:
         done = kw_json_fail(&c.j, KW_JSON_UNEXPECTED, c.j.at)
     elif first == c'n':
         done = kw_json_word(&c.j, b"null", 4) and (add_null(c.t.nodes, number) or _json_full(c))
-    elif kind == TEXT_STRING:
-        done = _json_string(c, number, first)
-    elif TEXT_INT8 <= kind <= TEXT_INT64:
-        done = _json_integer(c, number, first)
-    elif kind == TEXT_DOUBLE or kind == TEXT_FLOAT:
-        done = _json_floating(c, number, first)
-    elif kind == TEXT_STRUCT:
-        done = _json_struct(c, number, first)
-    elif kind == TEXT_LIST:
-        done = _json_list(c, number, first)
-    elif kind == TEXT_MAP:
-        done = _json_map(c, number, first)
-    elif kind == TEXT_BOOLEAN:
-        done = _json_boolean(c, number, first)
-    elif kind == TEXT_DECIMAL:
-        done = _json_decimal(c, number, first)
-    elif kind == TEXT_DATE:
-        done = _json_date(c, number, first)
-    elif kind == TEXT_BINARY:
-        done = _json_binary(c, number, first)
     else:
-        done = _json_timestamp(c, number, first)
+        done = _json_of_kind(c, c.t.plan[number].kind, number, first)
     if not done and c.fault_node < 0:
         c.fault_node = number
     return done
+
+
+cdef inline bint _json_of_kind(json_t *c, int kind, int number, int first) noexcept nogil:
+    if kind == TEXT_STRING:
+        return _json_string(c, number, first)
+    elif kind in (TEXT_INT8, TEXT_INT16, TEXT_INT32, TEXT_INT64):
+        return _json_integer(c, number, first)
+    elif kind in (TEXT_DOUBLE, TEXT_FLOAT):
+        return _json_floating(c, number, first)
+    elif kind == TEXT_STRUCT:
+        return _json_struct(c, number, first)
+    elif kind == TEXT_LIST:
+        return _json_list(c, number, first)
+    elif kind == TEXT_MAP:
+        return _json_map(c, number, first)
+    elif kind == TEXT_BOOLEAN:
+        return _json_boolean(c, number, first)
+    elif kind == TEXT_DECIMAL:
+        return _json_decimal(c, number, first)
+    elif kind == TEXT_DATE:
+        return _json_date(c, number, first)
+    elif kind == TEXT_BINARY:
+        return _json_binary(c, number, first)
+    else:
+        return _json_timestamp(c, number, first)
 
 
 cdef bint _json_row(json_t *c, const datum_t *datum, const uint8_t *limit) noexcept nogil:
@@ -451,7 +469,7 @@ def decode_json(values, TextPlan plan not None):
     c.cells = JSON_FREE_CELLS + 256 * size
     try:
         with nogil:
-            if out.reserve(0, rows.length, size // max(plan.layout.count, 2)):
+            if out.reserve(0, rows.length, size // max(plan.texts, 1)):
                 result = _json_rows(rows, &c, &faults)
             else:
                 result = -2

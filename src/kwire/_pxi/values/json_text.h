@@ -16,9 +16,11 @@
 #include <emmintrin.h>
 #endif
 
+#include "endian.h"
 #include "utf8.h"
 
 #define KW_JSON_DEPTH 1000
+#define KW_JSON_STEP 16 /* bytes that are looked at, or copied, at once */
 
 enum {
     KW_JSON_END = 60,     /* the text ends too early */
@@ -87,31 +89,57 @@ static inline int kw_json_word(kw_json *j, const char *word, size_t size) {
     return 1;
 }
 
-/* The first byte from `p` on that is `quote`, a backslash or a control character, or the end. */
-static inline const uint8_t *kw_json_plain(const kw_json *j, const uint8_t *p, uint8_t quote, unsigned *not_ascii) {
+/* Passes `text`, a key with its quotes and its colon, if it comes next and is written like that; `text` can be read to
+ * KW_JSON_STEP bytes at least. */
+static inline int kw_json_pass_key(kw_json *j, const uint8_t *text, size_t size) {
+    size_t compared = 0;
+    if ((size_t)(j->end - j->at) < size) return 0;
+#ifdef __SSE2__
+    if (j->limit - j->at >= KW_JSON_STEP) {
+        __m128i here = _mm_loadu_si128((const __m128i *)(const void *)j->at);
+        __m128i there = _mm_loadu_si128((const __m128i *)(const void *)text);
+        unsigned same = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(here, there));
+        compared = size < KW_JSON_STEP ? size : KW_JSON_STEP;
+        if (~same & ((1u << compared) - 1)) return 0;
+    }
+#endif
+    if (compared < size && memcmp(j->at + compared, text + compared, size - compared) != 0) return 0;
+    j->at += size;
+    return 1;
+}
+
+/* The first byte from `p` on that is `quote`, a backslash or a control character, or the end. What is before it is
+ * copied to `copy`, if that is not NULL, with up to KW_JSON_STEP bytes more. */
+static inline const uint8_t *kw_json_plain(const kw_json *j, const uint8_t *p, uint8_t quote, unsigned *not_ascii,
+                                           uint8_t *copy) {
 #ifdef __SSE2__
     const __m128i quotes = _mm_set1_epi8((char)quote);
     const __m128i slashes = _mm_set1_epi8('\\');
     const __m128i controls = _mm_set1_epi8(0x1F);
-    while (j->limit - p >= 16) {
+    while (j->limit - p >= KW_JSON_STEP) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
         __m128i special = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quotes), _mm_cmpeq_epi8(bytes, slashes)),
                                        _mm_cmpeq_epi8(_mm_min_epu8(bytes, controls), bytes));
         unsigned found = (unsigned)_mm_movemask_epi8(special);
         unsigned high = (unsigned)_mm_movemask_epi8(bytes);
+        if (copy != NULL) {
+            _mm_storeu_si128((__m128i *)(void *)copy, bytes);
+            copy += KW_JSON_STEP;
+        }
         if (found) {
             *not_ascii |= high & (found ^ (found - 1));
             p += __builtin_ctz(found);
             return p < j->end ? p : j->end;
         }
         *not_ascii |= high;
-        p += 16;
+        p += KW_JSON_STEP;
         if (p >= j->end) return j->end;
     }
 #endif
     for (; p < j->end; p++) {
         if (*p == quote || *p == '\\' || *p < 0x20) break;
         *not_ascii |= *p & 0x80u;
+        if (copy != NULL) *copy++ = *p;
     }
     return p;
 }
@@ -149,7 +177,7 @@ static int kw_json_string(kw_json *j, kw_json_span *out) {
     out->escaped = 0;
     for (;;) {
         int size;
-        p = kw_json_plain(j, p, quote, &not_ascii);
+        p = kw_json_plain(j, p, quote, &not_ascii, NULL);
         if (p >= j->end) return kw_json_fail(j, KW_JSON_END, j->end);
         if (*p == quote) break;
         if (*p != '\\') return kw_json_fail(j, KW_JSON_CONTROL, p);
@@ -163,6 +191,18 @@ static int kw_json_string(kw_json *j, kw_json_span *out) {
     out->size = (size_t)(p - begin);
     j->at = p + 1;
     return 1;
+}
+
+/* Passes the string at the cursor and copies it; returns its size, or -1, and passes nothing, if it has escapes or is
+ * at fault. `out` has room for the rest of the text and KW_JSON_STEP bytes more. */
+static inline int64_t kw_json_copy_string(kw_json *j, uint8_t *out) {
+    uint8_t quote = *j->at;
+    const uint8_t *begin = j->at + 1, *p;
+    unsigned not_ascii = 0;
+    p = kw_json_plain(j, begin, quote, &not_ascii, out);
+    if (p >= j->end || *p != quote || (not_ascii && kw_json_not_utf8(begin, p) != NULL)) return -1;
+    j->at = p + 1;
+    return p - begin;
 }
 
 static unsigned kw_json_unit(const uint8_t *p) {
@@ -220,6 +260,54 @@ static size_t kw_json_unescape(uint8_t *out, const kw_json_span *text) {
         out = kw_json_put_utf8(out, c >= 0xD800 && c < 0xE000 ? 0xFFFD : c);
     }
     return (size_t)(out - begin);
+}
+
+/* The number that the digits at `p` are, up to eight of them; `count` says how many there are. Eight bytes are read:
+ * a byte is a digit if it is below 10 after the exclusive or, and neighbours are then made one number, three times. */
+static inline uint64_t kw_json_eight_digits(const uint8_t *p, unsigned *count) {
+    uint64_t digits, others;
+    memcpy(&digits, p, 8);
+    digits = kw_le64(digits) ^ UINT64_C(0x3030303030303030);
+    others = ((digits + UINT64_C(0x7676767676767676)) | digits) & UINT64_C(0x8080808080808080);
+    *count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+    if (*count == 0) return 0;
+    digits <<= 64 - 8 * *count;
+    digits = digits * 10 + (digits >> 8);
+    return ((digits & UINT64_C(0xFF000000FF)) * UINT64_C(0xF424000000064) +
+            (digits >> 16 & UINT64_C(0xFF000000FF)) * UINT64_C(0x271000000001)) >> 32;
+}
+
+/* Passes a number of up to 15 digits before the point and 7 after it, 18 in all, without an exponent: `value` with so
+ * many digits after the point as `fraction` says. Returns 0, and passes nothing, if anything else comes. */
+static inline int kw_json_short_number(kw_json *j, int64_t *value, int *negative, unsigned *fraction) {
+    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    const uint8_t *p = j->at;
+    uint64_t digits;
+    unsigned whole, more = 0;
+    if (j->limit - p < 32) return 0;
+    *negative = *p == '-';
+    p += *negative;
+    digits = kw_json_eight_digits(p, &whole);
+    if (whole == 0 || (*p == '0' && whole > 1)) return 0;
+    p += whole;
+    if (whole == 8) {
+        uint64_t others = kw_json_eight_digits(p, &more);
+        if (more == 8) return 0;
+        digits = digits * powers[more] + others;
+        whole += more;
+        p += more;
+    }
+    *fraction = 0;
+    if (*p == '.') {
+        uint64_t others = kw_json_eight_digits(++p, fraction);
+        if (*fraction == 0 || *fraction == 8 || whole + *fraction > 18) return 0;
+        digits = digits * powers[*fraction] + others;
+        p += *fraction;
+    }
+    if (p >= j->end || (*p | 0x20) == 'e') return 0;
+    j->at = p;
+    *value = *negative ? -(int64_t)digits : (int64_t)digits;
+    return 1;
 }
 
 static inline int kw_json_digits(kw_json *j) {

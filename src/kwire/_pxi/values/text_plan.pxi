@@ -21,6 +21,7 @@ cdef extern from "Python.h":
 cdef extern from "text_values.h" nogil:
     bint kw_int_of_text(int64_t *out, const uint8_t *p, size_t size)
     bint kw_is_number(const uint8_t *p, size_t size)
+    bint kw_scaled(double *out, uint64_t mantissa, int exponent)
     bint kw_double_of_text(double *out, const uint8_t *p, size_t size)
     bint kw_decimal_of_text(uint8_t *out, const uint8_t *p, size_t size, int precision, int scale)
     int64_t kw_bytes_of_base64(uint8_t *out, const uint8_t *p, size_t size)
@@ -51,6 +52,7 @@ cdef enum:
     TEXT_FULL = 80                 # a column of 2 GiB; or no memory, which is no fault of the value
     TEXT_CELLS = 81                # a few bytes that would become very many values
     SHORT_NUMBER = 64
+    KEY_ROOM = 16                  # bytes that can be read after a key
 
 cdef int64_t MAX_SECONDS = INT64_MAX // 1000000
 
@@ -75,7 +77,7 @@ ctypedef struct text_node_t:       # what JSON is for a column; its children are
     int64_t most
     const uint8_t *name
     size_t name_size
-    bint as_written                # the name needs no escape in JSON
+    const uint8_t *as_key          # `"name":`, if the name needs no escape in JSON
 
 
 @cython.final
@@ -91,8 +93,10 @@ cdef class TextPlan:
     cdef int64_t *zone_times
     cdef int64_t *zone_seconds
     cdef int zone_count
+    cdef int texts                 # how many columns share the bytes of a text
     cdef list paths                # of each node, for faults
     cdef list types
+    cdef list keys                 # what `as_key` points into
 
     def __cinit__(self, ColumnLayout layout not None, zone=((None, 0),)):
         cdef int i
@@ -110,6 +114,7 @@ cdef class TextPlan:
             self.zone_times[i], self.zone_seconds[i] = zones[i]
         memset(self.nodes, 0, <size_t>layout.count * sizeof(text_node_t))
         self.types = []
+        self.keys = []
         for i in range(layout.count):
             self._set_node(&self.nodes[i], layout.names[i], layout.formats[i].decode())
         self.paths = [""] * layout.count
@@ -125,12 +130,15 @@ cdef class TextPlan:
         cdef int bits
         node.name = <const uint8_t *>PyBytes_AS_STRING(name)
         node.name_size = <size_t>len(name)
-        node.as_written = all(byte >= 0x20 and byte not in b'"\\' for byte in name)
+        if all(byte >= 0x20 and byte not in b'"\\' for byte in name):
+            self.keys.append(b'"%b":' % name + bytes(KEY_ROOM))
+            node.as_key = <const uint8_t *>PyBytes_AS_STRING(self.keys[-1])
         if format.startswith("d:"):
             node.kind = TEXT_DECIMAL
             node.precision, node.scale = [int(part) for part in format[2:].split(",")]
             self.types.append(f"DECIMAL({node.precision},{node.scale})")
             return 0
+        self.texts += format in ("u", "z")
         if format not in _TEXT_KINDS:
             raise _errors.ConfigError(f"texts cannot be decoded to columns of Arrow format {format!r}")
         node.kind, type_name = _TEXT_KINDS[format]
@@ -193,10 +201,14 @@ cdef void text_init(text_t *t, TextPlan plan, BuiltColumns out) noexcept:
 # --- one row of a node from a text; each returns 0 or a fault ---
 
 cdef int put_integer(text_t *t, int number, const uint8_t *p, size_t size) noexcept nogil:
+    cdef int64_t value
+    return put_int(t, number, value) if kw_int_of_text(&value, p, size) else TEXT_RANGE
+
+
+cdef inline int put_int(text_t *t, int number, int64_t value) noexcept nogil:
     cdef const text_node_t *plan = &t.plan[number]
     cdef node_t *node = &t.nodes[number]
-    cdef int64_t value
-    if not kw_int_of_text(&value, p, size) or value < plan.least or value > plan.most:
+    if value < plan.least or value > plan.most:
         return TEXT_RANGE
     if not node_has_room(node):
         return TEXT_FULL
@@ -212,7 +224,7 @@ cdef int put_integer(text_t *t, int number, const uint8_t *p, size_t size) noexc
     return 0
 
 
-cdef int put_floating(text_t *t, int number, double value) noexcept nogil:
+cdef inline int put_floating(text_t *t, int number, double value) noexcept nogil:
     cdef node_t *node = &t.nodes[number]
     if not node_has_room(node):
         return TEXT_FULL
