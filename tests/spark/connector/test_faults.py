@@ -19,7 +19,7 @@ from tests.brokers.late_proxy import LateProxy
 from tests.brokers.ports import LOOPBACK, free_ports
 from tests.spark.connector.conftest import RELEASE
 from tests.spark.connector.option_sets import QUICK
-from tests.spark.connector.outcome import kind_of, rows_of
+from tests.spark.connector.outcome import Row, kind_of, rows_of
 from tests.spark.connector.streaming import as_places, process_all, run_stream
 from tests.spark.foreign import WITHIN_S, ForeignClient
 from tests.thorough import SOAK
@@ -275,13 +275,23 @@ def test_broker_is_down_within_a_write(guarantee: str, after: int, spark: SparkS
         be_down(cluster)
         writer.join(3 * WITHIN_S)
         assert not writer.is_alive()
-        read = {"kafka.bootstrap.servers": cluster.bootstrap_servers, "subscribe": "down"}
-        read["kafka.isolation.level"] = "read_committed"
-        found = rows_of(spark.read.format("kwire").options(**read).load())
+        found = committed_rows(spark, cluster, "down", RECORDS)
     assert not failures, failures
     assert Counter(row[1] for row in found.elements()) == Counter(
         b"%d" % n + tail.encode() for n in range(1, RECORDS + 1)
     )
+
+
+def committed_rows(spark: SparkSession, cluster: Cluster, topic: str, count: int) -> Counter[Row]:
+    """The rows of a topic, once there are so many: a commit is answered before the partitions have its markers."""
+    options = {"kafka.bootstrap.servers": cluster.bootstrap_servers, "subscribe": topic}
+    options["kafka.isolation.level"] = "read_committed"
+    limit = time.monotonic() + WITHIN_S
+    while True:
+        found = rows_of(spark.read.format("kwire").options(**options).load())
+        if found.total() >= count or time.monotonic() > limit:
+            return found
+        time.sleep(0.5)
 
 
 def be_down(cluster: Cluster) -> None:
