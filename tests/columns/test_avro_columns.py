@@ -205,6 +205,16 @@ def test_a_fault_says_where_and_why(type_: Any, data: bytes, at: int, reason: st
     assert place.startswith("x") or reason.startswith("bytes left")
 
 
+def test_text_is_checked_at_every_place_of_every_length() -> None:
+    schema = record(("text", "string"))
+    for size in range(1, 34):
+        texts = [b"x" * at + b"\xff" + b"x" * (size - at - 1) for at in range(size)]
+        texts += [b"x" * at + b"\xc3\xa9" + b"x" * (size - at) for at in range(size)]
+        rows, faults = decoded([long(len(text)) + text for text in [*texts, b"x" * size]], schema)
+        assert [fault[0] for fault in faults] == list(range(size)), size
+        assert [row["text"] for row in rows[size:]] == [text.decode() for text in [*texts[size:], b"x" * size]]
+
+
 def test_a_bad_record_harms_only_itself() -> None:
     nested = record(
         ("tags", {"type": "array", "items": {"type": "map", "values": ["null", "string"]}}), ("n", ["null", "long"])

@@ -29,12 +29,17 @@ static inline int kw_utf8_step(const uint8_t *p, size_t size) {
 }
 
 static int kw_utf8_is_valid(const uint8_t *p, size_t size) {
+    const uint8_t *begin = p;
     uint64_t word;
     while (size >= 8) {
         memcpy(&word, p, 8);
         if (word & UINT64_C(0x8080808080808080)) break;
         p += 8;
         size -= 8;
+    }
+    if (size < 8 && p > begin) { /* the last eight bytes, some of which have been seen */
+        memcpy(&word, p + size - 8, 8);
+        if (!(word & UINT64_C(0x8080808080808080))) return 1;
     }
     while (size > 0) {
         int step = kw_utf8_step(p, size);

@@ -675,7 +675,7 @@ def decode_avro(values, ColumnLayout layout not None, plans):
     a.cells = CELLS_FREE + 256 * size + 4 * rows.length * layout.nodes[0].cells
     try:
         with nogil:
-            if out.reserve(0, rows.length, min(size // max(layout.count - 1, 1), rows.length * MAX_BYTES_HINT)):
+            if out.reserve(0, rows.length, min(size // max(layout.byte_columns, 1), rows.length * MAX_BYTES_HINT)):
                 result = _avro_rows(rows, found, &a, &faults)
             else:
                 result = -2

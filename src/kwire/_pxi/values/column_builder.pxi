@@ -65,6 +65,7 @@ cdef class ColumnLayout:
     cdef node_t *nodes             # without rows: what a builder starts from
     cdef int *children
     cdef int count
+    cdef int byte_columns          # how many of them share the bytes of what is decoded
     cdef list names                # as bytes
     cdef list formats
 
@@ -93,6 +94,7 @@ cdef class ColumnLayout:
                 self.nodes[i].n_children += 1
                 used += 1
             self._set_kind(&self.nodes[i], given[i][1])
+            self.byte_columns += self.nodes[i].kind == NODE_BYTES
         self._check_tree(used)
 
     def __dealloc__(self):

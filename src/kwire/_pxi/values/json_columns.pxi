@@ -469,7 +469,7 @@ def decode_json(values, TextPlan plan not None):
     c.cells = JSON_FREE_CELLS + 256 * size
     try:
         with nogil:
-            if out.reserve(0, rows.length, size // max(plan.texts, 1)):
+            if out.reserve(0, rows.length, size // max(plan.layout.byte_columns, 1)):
                 result = _json_rows(rows, &c, &faults)
             else:
                 result = -2

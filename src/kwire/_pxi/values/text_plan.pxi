@@ -93,7 +93,6 @@ cdef class TextPlan:
     cdef int64_t *zone_times
     cdef int64_t *zone_seconds
     cdef int zone_count
-    cdef int texts                 # how many columns share the bytes of a text
     cdef list paths                # of each node, for faults
     cdef list types
     cdef list keys                 # what `as_key` points into
@@ -138,7 +137,6 @@ cdef class TextPlan:
             node.precision, node.scale = [int(part) for part in format[2:].split(",")]
             self.types.append(f"DECIMAL({node.precision},{node.scale})")
             return 0
-        self.texts += format in ("u", "z")
         if format not in _TEXT_KINDS:
             raise _errors.ConfigError(f"texts cannot be decoded to columns of Arrow format {format!r}")
         node.kind, type_name = _TEXT_KINDS[format]
