@@ -9,6 +9,7 @@ import pytest
 
 from kwire._codec import FrameReceiver, pool_statistics
 from kwire.protocol import ProduceRequest
+from tests.codec.test_accumulator import TOPIC, Path
 from tests.guarded import runs_in_a_process
 
 pytestmark = pytest.mark.shared_memory
@@ -45,6 +46,32 @@ def test_a_block_that_is_a_little_larger_will_do() -> None:
     pooled = pooled_mebibytes()
     receive_frame(24 * MEBIBYTE)
     assert abs(pooled_mebibytes() - pooled) <= 1
+
+
+def test_small_blocks_are_kept_for_the_next_small_batches() -> None:
+    path = Path(batch_size=16_384)
+    path.send(TOPIC, b"")
+    path.know(300)
+    for _ in range(2):
+        send_and_end(path, [b"v"] * 300)
+    before = memory()
+    assert pool_statistics()["pooled_bytes"] >= 300 * 256
+    send_and_end(path, [b"v"] * 300)
+    assert memory() == before
+
+
+def send_and_end(path: Path, values: list[bytes]) -> None:
+    """Each to a partition of its own; then all batches have a result."""
+    for partition, value in enumerate(values):
+        path.send(TOPIC, value, partition=partition)
+    for batch in path.drain():
+        path.accumulator.complete(batch, 0, -1, None)
+
+
+def memory() -> int:
+    """Of all blocks, whether they are held or kept."""
+    found = pool_statistics()
+    return found["live_bytes"] + found["pooled_bytes"]
 
 
 def test_sizes_of_the_past_make_room() -> None:

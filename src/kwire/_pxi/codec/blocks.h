@@ -1,9 +1,10 @@
 /* Reference-counted blocks of bytes and their bounded pool, plain C: no Python object, no GIL, any thread.
  *
- * A block is one allocation: this head, then `capacity` bytes, from 1 KiB on rounded up to quarters of a power of two.
- * Released blocks of 1 KiB to 56 MiB (a fetch is 50 MiB at most, unless it is set otherwise) are kept for reuse, at most
- * POOL_MOST bytes in all: fresh memory costs a page fault for each 4 KiB, more than the work on it. The pool is dropped
- * after fork() in the child, which cannot know what the parent's other threads were doing with it.
+ * A block is one allocation: this head, then `capacity` bytes, from 256 on rounded up to quarters of a power of two.
+ * Released blocks of 256 bytes to 56 MiB (a fetch is 50 MiB at most, unless it is set otherwise) are kept for reuse, at
+ * most POOL_MOST bytes in all: fresh memory costs a page fault for each 4 KiB, more than the work on it, and small blocks
+ * by the thousand are what malloc is slow with. The pool is dropped after fork() in the child, which cannot know what the
+ * parent's other threads were doing with it.
  *
  * A foreign block has no bytes of its own: it stands for a buffer that another object lent, and points to its bytes.
  * Its owner embeds it, and takes it back from the list of released ones when it holds the GIL, which giving a buffer
@@ -28,9 +29,9 @@
 #define KW_EXACT_BLOCKS 0
 #endif
 
-#define KW_POOL_LEAST ((size_t)1024)
-#define KW_POOL_SMALL 24   /* so many of the classes are below 64 KiB */
-#define KW_POOL_CLASSES 64 /* (4..7) * 256 bytes << 0..15 = 1 KiB .. 56 MiB */
+#define KW_POOL_LEAST ((size_t)256)
+#define KW_POOL_SMALL 32   /* so many of the classes are below 64 KiB */
+#define KW_POOL_CLASSES 72 /* (4..7) * 64 bytes << 0..17 = 256 bytes .. 56 MiB */
 #define KW_POOL_MOST ((size_t)64 << 20)
 #define KW_LARGE ((size_t)1 << 20)
 #define KW_HUGE_PAGE ((size_t)2 << 20)
@@ -60,7 +61,7 @@ static inline int kw_pool_class(size_t capacity) {
     if (capacity < KW_POOL_LEAST || KW_EXACT_BLOCKS) return -1;
     octave = kw_octave(capacity);
     if (capacity % (octave / 4) != 0) return -1;
-    class_ = 4 * (__builtin_ctzll((unsigned long long)octave) - 10) + (int)(capacity / (octave / 4) - 4);
+    class_ = 4 * (__builtin_ctzll((unsigned long long)octave) - 8) + (int)(capacity / (octave / 4) - 4);
     return class_ < KW_POOL_CLASSES ? class_ : -1;
 }
 
