@@ -126,8 +126,11 @@ cdef class BatchResult:
     @property
     def all_complete(self):
         """Whether the result of every one of its records is known."""
+        return self._all_complete()
+
+    cdef bint _all_complete(self) except -1:
         if self.redirects is not None:
-            return all([(<Redirect>entry).result.all_complete for entry in self.redirects])
+            return all([(<Redirect>entry).result._all_complete() for entry in self.redirects])
         return self.done
 
     def failures(self):
@@ -141,6 +144,41 @@ cdef class BatchResult:
             return []
         found = [(self.error, self.count - self.reported)]
         self.reported = self.count
+        return found
+
+
+@cython.final
+@cython.nonecheck(True)
+cdef class Results:
+    """The results of some batches, for who waits for all of them; those found complete at the end are let go."""
+
+    cdef readonly Py_ssize_t count        # of the batches
+    cdef list left
+
+    def __init__(self, list batches not None):
+        cdef Batch batch
+        self.left = []
+        for batch in batches:
+            self.left.append(batch.batch_result)
+        self.count = PyList_GET_SIZE(self.left)
+
+    def all_complete(self):
+        """Whether the result of every record is known. Any thread may ask at any time."""
+        cdef BatchResult last
+        while PyList_GET_SIZE(self.left) > 0:
+            last = self.left[PyList_GET_SIZE(self.left) - 1]
+            if not last._all_complete():
+                return False
+            if PyList_GET_SIZE(self.left) > 0 and self.left[PyList_GET_SIZE(self.left) - 1] is last:
+                self.left.pop()
+        return True
+
+    def incomplete(self):
+        """How many are not complete."""
+        cdef BatchResult result
+        cdef Py_ssize_t found = 0
+        for result in list(self.left):
+            found += not result._all_complete()
         return found
 
 

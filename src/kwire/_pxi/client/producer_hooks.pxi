@@ -16,7 +16,7 @@ cdef class ProducerHooks:
     cdef SenderBase sender
     cdef Accumulator accumulator
     cdef object pump
-    cdef object flush
+    cdef object send_all
     cdef object seconds                   # what a user gave as a timeout, as a float; raises ConfigError
     cdef double max_block
     cdef int64_t answered                 # requests, as `let_drain` saw last, and ...
@@ -28,7 +28,7 @@ cdef class ProducerHooks:
         self.sender = sender
         self.accumulator = accumulator
         self.pump = sender.pump
-        self.flush = sender.flush
+        self.send_all = sender.send_all
         self.seconds = seconds
         self.max_block = max_block
         self.depth = 1
@@ -58,7 +58,7 @@ cdef class ProducerHooks:
     def wait_for_room(self, int64_t size, double since):
         """Drives until a record of that size fits; raises KafkaTimeoutError `max_block` seconds after `since`."""
         has_room = _partial(self._has_room, size)
-        self.reactor._call(self.flush, True)
+        self.reactor._call(self.send_all, True)
         if not self.reactor.wait(has_room, max(since + self.max_block - kw_fine_seconds(), 0.0)) and not has_room():
             raise self.reactor._call(self._no_room, True)
 

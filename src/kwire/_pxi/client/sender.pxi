@@ -85,6 +85,11 @@ cdef class SenderBase:
         if self._closing is not None:
             self._advance_closing(now)
 
+    cpdef send_all(self, double now):
+        """Sends what lingers, too."""
+        self._accumulator.make_all_due()
+        self.pump(now)
+
     def expedite(self, Delivery delivery, double now):
         """A thread waits for this record: ends its batch's linger as soon as its leader has no request of ours."""
         if not delivery._follow().done:
@@ -283,10 +288,6 @@ cdef class SenderBase:
 
     def throttle_s(self, throttle_time_ms):
         """The pause that a response asks for, in seconds."""
-        raise NotImplementedError
-
-    def flush(self, double now):
-        """Sends what lingers; returns what is done once all that is pending has a result."""
         raise NotImplementedError
 
     def no_room(self, double waited):

@@ -125,7 +125,7 @@ cdef class SentRows:
     @property
     def all_complete(self):
         """Whether the result of every row is known."""
-        return all([(<BatchResult>result).all_complete for result in self.results])
+        return all([(<BatchResult>result)._all_complete() for result in self.results])
 
     def failed(self):
         """Returns ([row, ...], (topic, partition, error) of the first) for the rows that are known to have failed.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kwire._codec import Accumulator, BatchResult, Timer
+from kwire._codec import Accumulator, Results, Timer
 from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.metadata.metadata import metadata_request
@@ -40,11 +40,11 @@ class Flush:
 
     def __init__(self, accumulator: Accumulator) -> None:
         self._accumulator = accumulator
-        self._results: list[BatchResult] = [batch.batch_result for batch in accumulator.pending]
+        self._results = Results(accumulator.pending)
 
     def is_done(self) -> bool:
         """Whether there is nothing to wait for any more."""
-        return all(result.all_complete for result in reversed(self._results))
+        return self._results.all_complete()
 
     def error(self, timeout: float) -> KafkaError | None:
         """Returns what to raise after waiting, None if all is well; `timeout` (seconds) ended the wait if not done."""
@@ -52,9 +52,9 @@ class Flush:
             return failures(self._accumulator)
         if self._accumulator.closed is not None:
             return ClientClosedError(self._accumulator.closed)
-        left = sum(not result.all_complete for result in self._results)
+        left = self._results.incomplete()
         return KafkaTimeoutError(
-            f"flush: {left} of {counted(len(self._results), 'batch', 'batches')} not delivered within {timeout:g} s"
+            f"flush: {left} of {counted(self._results.count, 'batch', 'batches')} not delivered within {timeout:g} s"
         )
 
 

@@ -132,11 +132,9 @@ class Sender(SenderBase, Recoverable):
             self._accumulator.expire_linger(until)
             self.pump(now)
 
-    @override
     def flush(self, now: float) -> Flush:
         """Sends everything that lingers; returns what to wait for."""
-        self._accumulator.make_all_due()
-        self.pump(now)
+        self.send_all(now)
         return Flush(self._accumulator)
 
     def close(self, why: str, now: float) -> Closing:
@@ -146,8 +144,7 @@ class Sender(SenderBase, Recoverable):
                 self._accumulator.closed = why
             if self.transactions is not None:
                 self.transactions.close(now)
-            self._accumulator.make_all_due()
-            self.pump(now)
+            self.send_all(now)
             self._closing = Closing(self._core, self._accumulator, self._unanswered, self.transactions)
             self._closing.advance(now)
         return self._closing
