@@ -559,6 +559,10 @@ class AtHand:
 class Fifo:
     def __len__(self) -> int: ...
 
+# roll.pxi
+@final
+class Roll: ...
+
 # delivery.pxi
 @final
 class RecordMetadata:
@@ -679,8 +683,6 @@ class PartitionQueue:
     def topic(self) -> TopicQueue: ...
     @property
     def partition(self) -> int: ...
-    @property
-    def waiting(self) -> deque[Batch]: ...
     @property
     def in_flight(self) -> list[Batch]: ...
     @property

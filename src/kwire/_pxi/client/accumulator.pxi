@@ -113,7 +113,7 @@ cdef class Accumulator:
     cdef readonly TopicQueue former       # the counts of topics that were dropped, together
     cdef object last_name                 # the str that named the topic of the last send, and ...
     cdef TopicQueue last_topic            # ... that topic
-    cdef dict unfinished                  # Batch -> None, in the order of opening: its result is not known
+    cdef Roll unfinished                  # of Batch, in the order of opening: its result is not known
     cdef int64_t opened                   # batches so far
     cdef bint attention                   # on_attention is to be called
     cdef bint linger_reported             # it was called since the oldest batch's linger ended
@@ -147,7 +147,7 @@ cdef class Accumulator:
         self.last_name = self.topics_by_name  # no send has that for a topic
         self.ready = Fifo()
         self.lingering = Fifo()
-        self.unfinished = {}
+        self.unfinished = roll_of(number_batch)
         self.unknown_topics = _deque()
         self.failed = _deque()
         self.held = []
@@ -161,7 +161,7 @@ cdef class Accumulator:
     @property
     def pending(self):
         """The batches whose result is not known, in the order of opening, a copy."""
-        return list(self.unfinished)
+        return self.unfinished.items()
 
     @property
     def closed(self):
@@ -185,7 +185,7 @@ cdef class Accumulator:
     @property
     def is_empty(self):
         """Whether the result of every batch is known."""
-        return not self.unfinished
+        return self.unfinished.is_empty()
 
     def set_clock(self, double now, int64_t wall_milliseconds):
         """Replaces the clock by this time, for tests in virtual time."""
@@ -584,7 +584,8 @@ cdef class Accumulator:
         cdef PartitionQueue queue = PartitionQueue.__new__(PartitionQueue)
         queue.topic = topic
         queue.partition = partition
-        queue.waiting = _deque()
+        queue.waiting = Fifo()
+        queue.number = NOT_ENROLLED
         queue.sequences = Sequences()
         queue.blocked = self.gated
         return queue
@@ -627,7 +628,7 @@ cdef class Accumulator:
         return 0
 
     cdef int _adopt(self, PartitionQueue queue, Batch batch, double created_at) except -1:
-        self.unfinished[batch] = None
+        self.unfinished.enter(batch)
         self.opened += 1
         batch.order = self.opened
         batch.queue = queue
@@ -744,7 +745,7 @@ cdef class Accumulator:
                 if queue.sink is None:
                     unrouted.append(queue)
                 else:
-                    queue.sink.queues[queue] = None
+                    queue.sink.enrol(queue)
             self.ready.drop_first()
             queue.in_ready = False
         self.attention = False
@@ -846,7 +847,7 @@ cdef class Accumulator:
         batch.accounted = 0
         self.queued -= batch.queued
         batch.queued = 0
-        if self.unfinished.pop(batch, self) is not self:
+        if self.unfinished.strike(batch, batch.number):
             batch.queue.topic.pending_batches -= 1
         batch.sealed = None
         kw_block_release(batch.core.block)

@@ -80,6 +80,7 @@ cdef class Batch:
     cdef int32_t stamped_first            # so many of its first records have a timestamp that the caller gave
     cdef set stamped                      # indexes of others that have one; None: no others so far
     cdef public bint is_transactional
+    cdef int64_t number                   # in Accumulator.unfinished
     cdef int64_t order                    # its place in the order of opening; parts of a split share one
     cdef int64_t first_index              # of its first record in the batch that was split
     cdef int64_t accounted                # bytes that it takes of buffer_memory
@@ -103,6 +104,7 @@ cdef class Batch:
         self.producer_epoch = -1
         self.base_sequence = -1
         self.sealed_magic = -1
+        self.number = NOT_ENROLLED
 
     def __dealloc__(self):
         kw_block_release(self.core.block)
@@ -252,3 +254,7 @@ cdef class Batch:
         finally:
             walk_end(&walk)
             kw_block_release(out.block)
+
+
+cdef void number_batch(PyObject *batch, int64_t number) noexcept:
+    (<Batch>batch).number = number

@@ -6,7 +6,7 @@ cdef enum:
 
 @cython.final
 cdef class Fifo:
-    """First in, first out. Only `append` may lack memory, and then nothing is changed."""
+    """First in, first out. Only `append` and `insert` may lack memory, and then nothing is changed."""
 
     cdef list places              # a ring in the first `room` of them; None where nothing is
     cdef Py_ssize_t room          # a power of two
@@ -38,6 +38,51 @@ cdef class Fifo:
         self.places[self.begin] = None
         self.begin = (self.begin + 1) & (self.room - 1)
         self.count -= 1
+        return 0
+
+    cdef int empty(self) except -1:
+        """Drops all; so many have room then."""
+        while self.count > 0:
+            self.drop_first()
+        return 0
+
+    cdef inline PyObject *at(self, Py_ssize_t place) noexcept:
+        """Borrowed; the first is at 0."""
+        return PyList_GET_ITEM(self.places, (self.begin + place) & (self.room - 1))
+
+    cdef list items(self):
+        """A copy."""
+        cdef list found = []
+        cdef Py_ssize_t place
+        for place in range(self.count):
+            found.append(<object>self.at(place))
+        return found
+
+    cdef int insert(self, Py_ssize_t place, object item) except -1:
+        """Puts it before the one at `place`; as `append` with memory."""
+        cdef Py_ssize_t i
+        self.append(item)
+        for i in range(self.count - 1, place, -1):
+            self._put(i, <object>self.at(i - 1))
+        self._put(place, item)
+        return 0
+
+    cdef bint remove(self, object item) except -1:
+        """Takes it out, wherever it is; False if it is not here."""
+        cdef Py_ssize_t place = 0
+        cdef Py_ssize_t i
+        while place < self.count and self.at(place) != <PyObject *>item:
+            place += 1
+        if place == self.count:
+            return False
+        for i in range(place, self.count - 1):
+            self._put(i, <object>self.at(i + 1))
+        self._put(self.count - 1, None)
+        self.count -= 1
+        return True
+
+    cdef int _put(self, Py_ssize_t place, object item) except -1:
+        self.places[(self.begin + place) & (self.room - 1)] = item
         return 0
 
     cdef int _grow(self) except -1:

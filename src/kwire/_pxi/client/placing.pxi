@@ -57,7 +57,7 @@ cdef int restore_unplaced(Accumulator owner, TopicQueue topic, Py_ssize_t count)
     cdef PartitionQueue queue
     cdef Batch batch
     for queue in [*topic.partitions[count:], *topic.unknown_partitions.values()]:
-        for batch in list(queue.waiting):
+        for batch in queue.waiting.items():
             if not batch.names_partition:
                 batch._restore()
     return 0
@@ -74,7 +74,7 @@ cdef int ask_for_unassigned(Accumulator owner, TopicQueue topic, int count, list
     cdef Batch batch
     if unassigned.open is not None:
         owner._close(unassigned)
-    for batch in list(unassigned.waiting):
+    for batch in unassigned.waiting.items():
         ask_for_batch(owner, topic, batch, numbers, with_leader)
     return 0
 
@@ -128,8 +128,8 @@ cdef bint is_unasked(TopicQueue topic) except -1:
     cdef Py_ssize_t at
     if topic.unassigned.open is not None:
         return True
-    for at in range(len(topic.unassigned.waiting)):
-        batch = topic.unassigned.waiting[at]
+    for at in range(topic.unassigned.waiting.count):
+        batch = <Batch>topic.unassigned.waiting.at(at)
         if batch.asked < batch.core.count:
             return True
     return False
@@ -139,17 +139,20 @@ cdef int begin_partition(Accumulator owner, PartitionQueue queue) except -1:
     """A partition that becomes known, or is not known any more: what it holds has lingered."""
     if queue.open is not None:
         queue.open.due = True
-    if queue.open is not None or queue.waiting:
+    if queue.open is not None or not queue.waiting.is_empty():
         owner._mark_ready(queue)
     return 0
 
 
 cdef int place_unassigned(Accumulator owner, TopicQueue topic) except -1:
     cdef PartitionQueue unassigned = topic.unassigned
+    cdef Batch batch
     if unassigned.open is not None:
         owner._close(unassigned)
-    while unassigned.waiting:
-        place_batch(owner, unassigned.waiting.popleft())
+    while not unassigned.waiting.is_empty():
+        batch = <Batch>unassigned.waiting.first()
+        unassigned.waiting.drop_first()
+        place_batch(owner, batch)
     return 0
 
 
@@ -158,17 +161,18 @@ cdef list place_elsewhere(Accumulator owner, PartitionQueue queue):
 
     Returns the batches that it held.
     """
-    cdef list batches, moved
-    cdef object kept
+    cdef list batches
     cdef Batch batch
     if queue.open is not None and not queue.open.names_partition:
         owner._close(queue)
-    batches = list(queue.waiting)
-    moved = [batch for batch in batches if not batch.names_partition]
-    kept = _deque([batch for batch in batches if batch.names_partition])
-    queue.waiting = kept
-    for batch in moved:
-        place_batch(owner, batch)
+    batches = queue.waiting.items()
+    queue.waiting.empty()
+    for batch in batches:
+        if batch.names_partition:
+            queue.waiting.append(batch)
+    for batch in batches:
+        if not batch.names_partition:
+            place_batch(owner, batch)
     return batches
 
 

@@ -96,7 +96,7 @@ cdef class ProducerHooks:
         self.reactor.wait(_partial(self._is_placed, topic), None)
 
     def _is_placed(self, TopicQueue topic not None):
-        return topic.known > 0 or not (topic.unassigned.waiting or topic.unassigned.open is not None)
+        return topic.known > 0 or (topic.unassigned.waiting.is_empty() and topic.unassigned.open is None)
 
     def expedite(self, Delivery delivery not None):
         """A task waits for the delivery: ends its batch's linger, once for the whole batch."""

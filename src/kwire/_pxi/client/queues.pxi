@@ -17,7 +17,8 @@ cdef class PartitionQueue:
     cdef readonly int32_t partition
     cdef Batch open
     cdef Sink sink                        # to its leader; None until that is looked up
-    cdef readonly object waiting          # deque of Batch
+    cdef int64_t number                   # in `sink.queues`
+    cdef Fifo waiting                     # of Batch
     cdef Batch first_in_flight            # a chain, in the order of their taking
     cdef Batch last_in_flight
     cdef bint in_ready                    # in Accumulator.ready
@@ -36,7 +37,7 @@ cdef class PartitionQueue:
     @property
     def everything(self):
         """Its batches that are not in flight, oldest first, the open one last."""
-        cdef list found = list(self.waiting)
+        cdef list found = self.waiting.items()
         if self.open is not None:
             found.append(self.open)
         return found
@@ -58,7 +59,7 @@ cdef class PartitionQueue:
             if comes_before(other, batch):
                 return False
             other = other.next_in_flight
-        return not self.waiting or not comes_before(<Batch>self.waiting[0], batch)
+        return self.waiting.is_empty() or not comes_before(<Batch>self.waiting.first(), batch)
 
     @property
     def head(self):
@@ -66,8 +67,8 @@ cdef class PartitionQueue:
         return self._head()
 
     cdef Batch _head(self):
-        if self.waiting:
-            return <Batch>self.waiting[0]
+        if not self.waiting.is_empty():
+            return <Batch>self.waiting.first()
         if self.open is not None and self.open.due:
             return self.open
         return None
@@ -78,17 +79,18 @@ cdef class PartitionQueue:
 
     cpdef Batch take(self, list taken):
         """Moves the head to `taken` and counts it as in flight; it is closed from now on."""
-        cdef Batch batch = <Batch>self.waiting[0] if self.waiting else self.open
+        cdef bint is_open = self.waiting.is_empty()
+        cdef Batch batch = self.open if is_open else <Batch>self.waiting.first()
         taken.append(batch)
         if self.last_in_flight is None:
             self.first_in_flight = batch
         else:
             self.last_in_flight.next_in_flight = batch
         self.last_in_flight = batch
-        if self.waiting:
-            self.waiting.popleft()
-        else:
+        if is_open:
             self.topic.owner._close_batch(self)
+        else:
+            self.waiting.drop_first()
         return batch
 
     def reenqueue(self, Batch batch):
@@ -106,14 +108,14 @@ cdef class PartitionQueue:
     cdef int _leave_sink(self) except -1:
         """Its leader may have changed."""
         if self.sink is not None:
-            self.sink.queues.pop(self, None)
+            self.sink.queues.strike(self, self.number)
             self.sink = None
         return 0
 
     cdef int _insert(self, Batch batch) except -1:
         """Inserts it into `waiting`, in the order of opening."""
         cdef Py_ssize_t place = 0
-        while place < len(self.waiting) and not comes_before(batch, <Batch>self.waiting[place]):
+        while place < self.waiting.count and not comes_before(batch, <Batch>self.waiting.at(place)):
             place += 1
         self.waiting.insert(place, batch)
         return 0
@@ -141,9 +143,13 @@ cdef class PartitionQueue:
             return 0
         if batch is self.open:
             self.topic.owner._close_batch(self)
-        elif batch in self.waiting:
+        else:
             self.waiting.remove(batch)
         return 0
+
+
+cdef void number_queue(PyObject *queue, int64_t number) noexcept:
+    (<PartitionQueue>queue).number = number
 
 
 @cython.final
@@ -229,6 +235,6 @@ cdef class TopicQueue:
         """Whether records wait for partitions that are not known."""
         cdef PartitionQueue queue
         for queue in [*self.unknown_partitions.values(), self.unassigned]:
-            if queue.open is not None or queue.waiting:
+            if queue.open is not None or not queue.waiting.is_empty():
                 return True
         return False

@@ -65,12 +65,12 @@ cdef class SenderBase:
             self._expedite_all()
         if not accumulator.lingering.is_empty():
             self._wake_at("linger", accumulator.expire_linger(now))
-        if self._deadline is None and accumulator.unfinished:
+        if self._deadline is None and not accumulator.unfinished.is_empty():
             self._await_deadline()
         if self._unresolved:
             self._resolve_sequences(now)
         if self.identity.state is _wanted or self.identity.state is _asking:
-            if accumulator.unfinished:
+            if not accumulator.unfinished.is_empty():
                 self.identity.ask(now)
             return
         for queue in accumulator.route_ready():
@@ -78,7 +78,7 @@ cdef class SenderBase:
         if PyList_GET_SIZE(accumulator.held) > 0:
             self._admit(now)
         for sink in self._sinks.values():
-            if sink.queues:
+            if not sink.queues.is_empty():
                 self._send_to(sink, now)
         if self.needs_turn:
             self._take_turn(now)

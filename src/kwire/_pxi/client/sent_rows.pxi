@@ -109,7 +109,7 @@ cdef class SentRows:
         None; or, if they never became known, the Delivery whose fate the topic's further rows share.
         """
         cdef Delivery lost
-        if PyList_GET_SIZE(queue.partitions) or not queue.unassigned.waiting:
+        if PyList_GET_SIZE(queue.partitions) or queue.unassigned.waiting.is_empty():
             return None
         if self.accumulator.wait_for_partitions is not None:
             self.accumulator.wait_for_partitions(queue)

@@ -126,7 +126,7 @@ cdef class Sequences:
         """Whether nothing goes on without another epoch."""
         if self.state == STEADY or queue.first_in_flight is not None:
             return False
-        return self.state == GAP or not queue.waiting or (<Batch>queue.waiting[0]).base_sequence < 0
+        return self.state == GAP or queue.waiting.is_empty() or (<Batch>queue.waiting.first()).base_sequence < 0
 
     def rewind(self):
         """The batches after the last acknowledged one were refused, so the log lacks them: their numbers are free."""
@@ -136,7 +136,7 @@ cdef class Sequences:
     cpdef renew(self, PartitionQueue queue, int64_t producer_id, int16_t producer_epoch):
         """Begins again, with all that waits; nothing is in flight."""
         cdef Batch batch
-        for batch in list(queue.waiting):
+        for batch in queue.waiting.items():
             if batch.base_sequence >= 0:
                 batch.set_producer_state(-1, -1, -1)
         self.begin(producer_id, producer_epoch)

@@ -13,7 +13,7 @@ cdef class Sink:
     """
 
     cdef readonly int32_t node
-    cdef dict queues                      # PartitionQueue -> None, in the order in which they came
+    cdef Roll queues                      # of PartitionQueue
     cdef readonly int max_in_flight
     cdef readonly int in_flight           # requests to that leader
     cdef readonly bint full               # in_flight is max_in_flight
@@ -23,13 +23,13 @@ cdef class Sink:
     def __cinit__(self, int32_t node, int max_in_flight):
         self.node = node
         self.max_in_flight = max_in_flight
-        self.queues = {}
+        self.queues = roll_of(number_queue)
 
     def __len__(self):
-        return len(self.queues)
+        return self.queues.count
 
     def __repr__(self):
-        return f"<sink to broker {self.node}, {self.in_flight} in flight, {len(self.queues)} partitions waiting>"
+        return f"<sink to broker {self.node}, {self.in_flight} in flight, {self.queues.count} partitions waiting>"
 
     cpdef count(self, int more):
         """Adds `more` (or less than 0) to the requests in flight."""
@@ -38,20 +38,36 @@ cdef class Sink:
 
     def add(self, PartitionQueue queue not None):
         """Adds a partition that has something to send and whose leader this is."""
-        queue.sink = self
-        self.queues[queue] = None
+        if queue.sink is not self:
+            queue._leave_sink()
+            queue.sink = self
+        self.enrol(queue)
+
+    cdef inline int enrol(self, PartitionQueue queue) except -1:
+        """The same for one whose sink this is."""
+        if queue.number == NOT_ENROLLED:
+            self.queues.enter(queue)
+        return 0
 
     def empty(self):
         """Removes all partitions and returns them."""
-        cdef list queues = list(self.queues)
-        self.queues.clear()
+        cdef list queues = self.queues.items()
+        cdef PartitionQueue queue
+        for queue in queues:
+            self.queues.strike(queue, queue.number)
         return queues
 
     cdef bint can_send(self, double now) except -1:
         """Whether `sendable` would return any."""
+        cdef PyObject *place
         cdef PartitionQueue queue
         cdef Batch head
-        for queue in self.queues:
+        cdef int64_t number
+        for number in range(self.queues.begin, self.queues.end):
+            place = self.queues.at(number)
+            if place == <PyObject *>None:
+                continue
+            queue = <PartitionQueue>place
             head = queue._head()
             if head is not None and queue.retry_at <= now and not queue.blocked and may_send(queue, head, self):
                 return True
@@ -59,29 +75,32 @@ cdef class Sink:
 
     cpdef list sendable(self, double now):
         """Returns the partitions whose first batch can be sent now; forgets those that hold nothing."""
+        cdef PyObject *place
         cdef PartitionQueue queue
         cdef Batch head
+        cdef int64_t number
         cdef list found = []
-        cdef list drained = []
         self.retry_at = 0
-        for queue in self.queues:
+        for number in range(self.queues.begin, self.queues.end):
+            place = self.queues.at(number)
+            if place == <PyObject *>None:
+                continue
+            queue = <PartitionQueue>place
             head = queue._head()
             if head is None:
-                drained.append(queue)
+                self.queues.strike(queue, number)
             elif queue.retry_at > now:
                 if self.retry_at == 0 or queue.retry_at < self.retry_at:
                     self.retry_at = queue.retry_at
             elif not queue.blocked and may_send(queue, head, self):
                 found.append(queue)
-        for queue in drained:
-            del self.queues[queue]
         return found
 
     cpdef Batch take(self, PartitionQueue queue, list taken):
         """Moves the partition's first batch to `taken`, in flight from now on; the next one waits its turn."""
         cdef Batch batch = queue.take(taken)
         queue.sequences.is_taken(batch, self.node)
-        self.queues.pop(queue, None)
+        self.queues.strike(queue, queue.number)
         if queue._head() is not None:
-            self.queues[queue] = None
+            self.enrol(queue)
         return batch
