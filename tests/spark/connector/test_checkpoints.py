@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.brokers import Cluster
-from tests.brokers.spark_jars import LIMITS_BATCHES, spark_is
 from tests.spark.connector.option_sets import QUICK, Options
 from tests.spark.connector.outcome import Row
 from tests.spark.connector.streaming import Run, as_places, forget_last_commit, run_stream
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 SWAPS = 24 if SOAK else 3 if THOROUGH else 2
 PARTITIONS = 3
 SOURCES = ("kafka", "kwire")
+# The connector of 4.1 has no metrics of a batch made again, and ends the query when it is asked for them.
+_NO_METRICS_OF_THE_CONNECTOR = 'because the return value of "scala.Option.get()" is null'
 
 
 class Swapped:
@@ -61,6 +62,8 @@ class Swapped:
     def run(self, source: str, meanwhile: Callable[[StreamingQuery], None] | None = None, **more: str) -> Run:
         """Runs one of the two sources on the checkpoint. A batch made again must have the rows that it had."""
         run = run_stream(self._spark, source, {**self._options, **more}, self.checkpoint, meanwhile)
+        if _NO_METRICS_OF_THE_CONNECTOR in run.text:
+            run = run.then(run_stream(self._spark, source, {**self._options, **more}, self.checkpoint, meanwhile))
         assert run.error is None, run.text
         for number, rows in run.batches.items():
             assert self.batches.setdefault(number, rows) == rows, f"batch {number} by {source} has other rows now"
@@ -89,7 +92,6 @@ def stop_early(query: StreamingQuery) -> None:
         query.awaitTermination(0.01)
 
 
-@pytest.mark.skipif(not spark_is(LIMITS_BATCHES), reason="no Python source can limit its batches before Spark 4.2")
 @pytest.mark.parametrize("seed", seeds(SWAPS))
 def test_swapped_in_mid_stream(seed: int, spark: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
     dice = random.Random(f"swaps {seed}")

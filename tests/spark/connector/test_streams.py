@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.brokers import Cluster
-from tests.brokers.spark_jars import LIMITS_BATCHES, spark_is
 from tests.spark.connector.stream_plans import Stage, StreamPlan
 from tests.spark.connector.streaming import Run, as_places, boundaries, process_all, run_stream
 from tests.spark.foreign import ForeignClient
@@ -23,7 +22,6 @@ _RACE_OF_THE_CONNECTOR = "ConcurrentModificationException"
 SOURCES = ("kafka", "kwire")
 
 
-@pytest.mark.skipif(not spark_is(LIMITS_BATCHES), reason="no Python source can limit its batches before Spark 4.2")
 @pytest.mark.parametrize("seed", seeds(PLANS))
 def test_random_plan(seed: int, spark: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
     plan = StreamPlan(seed, f"stream_{seed}", ForeignClient(cluster.bootstrap_servers))
@@ -47,6 +45,5 @@ def _run(spark: SparkSession, source: str, stage: Stage, cluster: Cluster, check
     options = {**stage.options, "kafka.bootstrap.servers": cluster.bootstrap_servers}
     run = run_stream(spark, source, options, checkpoint, None if stage.available_now else process_all)
     while _RACE_OF_THE_CONNECTOR in run.text:
-        again = run_stream(spark, source, options, checkpoint, None if stage.available_now else process_all)
-        run = Run(run.batches | again.batches, again.error, again.text)
+        run = run.then(run_stream(spark, source, options, checkpoint, None if stage.available_now else process_all))
     return run
