@@ -28,7 +28,7 @@ from typing import Any, NoReturn, Self, TextIO
 from benchmarks.compare.contenders.task import Task
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_S = 120
+LIMIT_S = 240
 _STOP_LIMIT_S = 10.0
 _SHOWN = 800
 _AIO_TASKS = ("aio_produce", "aio_consume", "aio_round_trip", "loop_stops")
