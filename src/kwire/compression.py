@@ -183,16 +183,12 @@ _GZIP_LEAST_MEMBER = 18
 _DEFLATE_MAX_RATIO = 1032
 
 
-_found_isal: list[Any] = []
-
-
+@cache
 def _isal() -> Any:
     """isal's module, or None; looked for once, since looking for what is not there is slow."""
-    if not _found_isal:
-        from importlib.util import find_spec
+    from importlib.util import find_spec
 
-        _found_isal.append(_library("isal.isal_zlib") if find_spec("isal") is not None else None)
-    return _found_isal[0]
+    return _library("isal.isal_zlib") if find_spec("isal") is not None else None
 
 
 def _gunzip(view: memoryview, budget: int) -> Buffer:
