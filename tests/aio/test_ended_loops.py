@@ -78,6 +78,38 @@ def test_one_that_is_dropped_in_the_last_turn_of_its_loop_is_freed_when_another_
     assert driver() is None
 
 
+@pytest.mark.parametrize("cut", [False, True], ids=["between steps", "in a step that was cut"])
+def test_one_that_its_own_callback_keeps_is_freed_with_a_warning_when_another_is_made(
+    loop: asyncio.AbstractEventLoop, cut: bool
+) -> None:
+    async def main() -> weakref.ref[LoopDriver]:
+        producer, delivery = await _send([])
+        delivery.add_done_callback(lambda _: producer.metrics())
+        if cut:
+            with contextlib.suppress(KeyboardInterrupt):
+                producer._driver.step(_interrupted)
+        return weakref.ref(producer._driver)
+
+    driver = loop.run_until_complete(main())
+    loop.close()
+    gc.collect()
+    with pytest.warns(ResourceWarning, match="was left with 1 record undelivered"):
+        aio.Producer(NOBODY)
+    gc.collect()
+    assert driver() is None
+
+
+@pytest.mark.filterwarnings("ignore:.*was left with 1 record undelivered:ResourceWarning")
+def test_a_close_says_what_was_lost_though_another_producer_was_made_before(loop: asyncio.AbstractEventLoop) -> None:
+    producer, delivery = loop.run_until_complete(_send([]))
+    loop.close()
+    aio.Producer(NOBODY)
+    assert isinstance(delivery.exception(), errors.KafkaError)
+    with pytest.raises(errors.KafkaError, match="1 record not delivered: the event loop of this producer has ended"):
+        asyncio.run(producer.close())
+    asyncio.run(producer.close())
+
+
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_close_after_the_end_of_the_loop_forgets_what_a_task_waited_for(loop: asyncio.AbstractEventLoop) -> None:
     told: list[Delivery] = []

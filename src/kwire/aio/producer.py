@@ -70,6 +70,9 @@ class Producer(LoopProducerBase, TransactionCalls):
     _late: LateSending | None = None
     """The records that wait for serializers, where those have to be awaited."""
 
+    _left_by_loop = 0
+    """Records that failed because the event loop had ended, until `close` has said so."""
+
     def __init__(self, bootstrap_servers: Servers | None = None, **options: Unpack[ProducerOptions]) -> None:
         self._open(ProducerSettings(**keywords(bootstrap_servers, options)))
 
@@ -87,8 +90,8 @@ class Producer(LoopProducerBase, TransactionCalls):
     def _open(self, settings: ProducerSettings) -> None:
         Client._open(self, settings)
         self._hooks = LoopHooks(self._driver, self._sender, self._accumulator)
+        _close_those_of_ended_loops()
         _live.add(self)
-        _close_lost_orphans()
 
     @override
     def _add_serializers(self, key: Serializer | None, value: Serializer | None) -> None:
@@ -169,12 +172,18 @@ class Producer(LoopProducerBase, TransactionCalls):
             if farewell is None or late is None:
                 return farewell
             return late.before_close(farewell, max(until - self._door.now(), 0.0))
-        count = 0 if driver.closed else self._undelivered()
-        self._accumulator.closed = self._accumulator.closed or CLOSED
-        driver.close()
+        self._end_with_loop()
+        count, self._left_by_loop = self._left_by_loop, 0
         if count:
             raise KafkaError(f"{counted(count, 'record')} not delivered: the event loop of this producer has ended")
         return None
+
+    def _end_with_loop(self) -> None:
+        """Fails what was not delivered, where its event loop has ended or stands still."""
+        if not self._driver.closed:
+            self._left_by_loop = self._undelivered()
+        self._accumulator.closed = self._accumulator.closed or CLOSED
+        self._driver.close()
 
     @override
     async def __aexit__(
@@ -203,20 +212,33 @@ def _deliver_dropped(driver: LoopDriver, sender: Sender) -> None:
     driver.when(driver.step(partial(sender.close, CLOSED)).is_done, driver.close)
 
 
-def _close_lost_orphans() -> None:
-    """Those whose loop has ended first: their records fail, else what is to be told of them would be kept for ever."""
+def _close_those_of_ended_loops() -> None:
+    """Dropped or not: their records fail, else what is to be told of them, which may lead back to the producer, would
+    be kept for ever."""
+    for producer in list(_live):
+        if _is_left_by_loop(producer._driver):
+            producer._end_with_loop()
+            if producer._left_by_loop:
+                _warn_of_undelivered(producer, producer._left_by_loop)
     for each in _orphans.copy():
         driver = each()
-        if driver is not None and driver.loop is not None and driver.loop.is_closed():
+        if driver is not None and _is_left_by_loop(driver):
             driver.close()
+
+
+def _is_left_by_loop(driver: LoopDriver) -> bool:
+    return driver.owned_by_process and not driver.closed and driver.loop is not None and driver.loop.is_closed()
+
+
+def _warn_of_undelivered(producer: Producer, count: int) -> None:
+    what = f"{producer!r} was left with {counted(count, 'record')} undelivered"
+    warnings.warn(what, ResourceWarning, source=producer)
 
 
 def _at_exit() -> None:
     for producer in list(_live):
         if not producer._accumulator.closed and (count := producer._undelivered()):
-            warnings.warn(
-                f"{producer!r} was left with {counted(count, 'record')} undelivered", ResourceWarning, source=producer
-            )
+            _warn_of_undelivered(producer, count)
 
 
 def _after_fork_in_child() -> None:
