@@ -8,6 +8,7 @@ import select
 import socket
 import time
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -174,6 +175,33 @@ def test_a_step_that_is_cut_is_recovered_from(run: Run, broker: Broker) -> None:
 
     run(main())
     assert broker.values("t") == [b"%d" % number for number in range(20)]
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_a_recovery_that_is_cut_itself_is_gone_through_again(
+    run: Run, broker: Broker, error: type[BaseException]
+) -> None:
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap_servers, linger_ms=0) as producer:
+            await producer.send("t", b"0")
+            driver, core = producer._driver, producer._core
+            recover, failures = core.recover, [error] * 3
+
+            def cut(now: float) -> None:
+                if failures:
+                    raise failures.pop()
+                recover(now)
+
+            with patch.object(core, "recover", cut):
+                for _ in range(3):
+                    with pytest.raises(error):
+                        driver.step(cut)
+                assert core.dirty
+                delivery = producer.send("t", b"1")
+                assert (await delivery).offset == 1
+
+    run(main())
+    assert broker.values("t") == [b"0", b"1"]
 
 
 def test_a_loop_that_stood_still_reads_before_it_calls_anything_late(run: Run, broker: Broker) -> None:

@@ -300,9 +300,9 @@ class LoopDriver(LoopDriverBase):
                 self._schedule_callbacks()
 
     @override
-    def _schedule_recovery(self) -> None:
+    def _schedule_recovery(self, seconds: float) -> None:
         assert self._loop is not None
-        self._loop.call_soon(self._recover)
+        self._loop.call_later(seconds, self._recover)
 
     def _recover(self) -> None:
         if self.core.dirty:

@@ -8,6 +8,8 @@
 cdef enum:
     HANDED_OVER = 4096
 
+cdef double RECOVERS_AGAIN_S = 0.1        # after a recovery that was cut itself
+
 
 @cython.nonecheck(True)
 cdef class LoopSocketBase(ConnectionSocket):
@@ -139,9 +141,14 @@ cdef class LoopDriverBase:
             raise _errors.ConcurrentUseError("a log handler or finalizer uses the client that it interrupts")
         self.stepping = True
         if self.core.dirty:
-            for sock in list(self._sockets.values()):
-                self._drop(sock)
-            self.core.recover(now)
+            try:
+                for sock in list(self._sockets.values()):
+                    self._drop(sock)
+                self.core.recover(now)
+            except BaseException:
+                self.stepping = False
+                self._schedule_recovery(RECOVERS_AGAIN_S)
+                raise
         self.core.dirty = True
         return 0
 
@@ -176,7 +183,7 @@ cdef class LoopDriverBase:
     cdef int _leave(self) except -1:
         self.stepping = False
         if self.core.dirty:
-            self._schedule_recovery()
+            self._schedule_recovery(0)
         return 0
 
     cpdef int _wake_done(self) except -1:
@@ -253,6 +260,6 @@ cdef class LoopDriverBase:
         """Has the loop run what the core left in `after_step`."""
         raise NotImplementedError
 
-    def _schedule_recovery(self):
-        """An exception cut a step: has the loop run another."""
+    def _schedule_recovery(self, double seconds):
+        """An exception cut a step, or the recovery from one: has the loop run another step, so much later."""
         raise NotImplementedError
