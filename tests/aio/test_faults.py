@@ -8,7 +8,7 @@ import select
 import socket
 import time
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -202,6 +202,38 @@ def test_a_recovery_that_is_cut_itself_is_gone_through_again(
 
     run(main())
     assert broker.values("t") == [b"0", b"1"]
+
+
+def test_what_the_loop_could_not_be_given_for_lack_of_memory_it_is_given_by_a_later_step(
+    run: Run, broker: Broker
+) -> None:
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap_servers, linger_ms=0) as producer:
+            await producer.send("t", b"0")
+            driver, loop = producer._driver, asyncio.get_running_loop()
+            told: list[str] = []
+
+            def refuse(*given: object, **how: object) -> None:
+                raise MemoryError
+
+            with patch.object(driver, "_schedule_callbacks", refuse), pytest.raises(MemoryError):
+                driver.step(lambda now: driver.core.after_step.append(lambda: told.append("callback")))
+            driver.step(lambda now: None)
+            await asyncio.sleep(0)
+            assert told == ["callback"]
+
+            def ring(seconds: float) -> None:
+                driver.core._timers.call_at(time.monotonic() + seconds, lambda now: told.append("timer"))
+
+            driver.step(lambda now: ring(0.05))
+            driver._loop = Mock(wraps=loop, call_later=refuse)
+            with pytest.raises(MemoryError):
+                driver.step(lambda now: ring(0.01))
+            driver._loop = loop
+            await asyncio.sleep(0.2)
+            assert told == ["callback", "timer", "timer"]
+
+    run(main())
 
 
 def test_a_loop_that_stood_still_reads_before_it_calls_anything_late(run: Run, broker: Broker) -> None:

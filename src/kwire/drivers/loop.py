@@ -271,9 +271,10 @@ class LoopDriver(LoopDriverBase):
     @override
     def _ring_in(self, seconds: float) -> None:
         assert self._loop is not None
-        if self._timer is not None:
-            self._timer.cancel()
+        before = self._timer
         self._timer = self._loop.call_later(max(seconds + TIMER_SLACK_S, 0.0), self._on_timer, False, context=Context())
+        if before is not None:
+            before.cancel()
 
     @override
     def _rearm(self) -> None:
@@ -296,8 +297,8 @@ class LoopDriver(LoopDriverBase):
                     _log.exception("a callback raised")
         finally:
             if callbacks:  # one was interrupted
-                self._callbacks_due = True
                 self._schedule_callbacks()
+                self._callbacks_due = True
 
     @override
     def _schedule_recovery(self, seconds: float) -> None:

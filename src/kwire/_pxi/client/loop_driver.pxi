@@ -121,8 +121,8 @@ cdef class LoopDriverBase:
         if in_time or now - due < _frozen_s:
             self.step(self.core._timers.run)
         else:
-            self._rings_at = due
             self._rearm()
+            self._rings_at = due
 
     def write_on(self, LoopSocketBase sock not None):
         """The transport has written what it was given."""
@@ -176,8 +176,8 @@ cdef class LoopDriverBase:
         if self._waiters:
             self._wake_done()
         if self.core.after_step and not self._callbacks_due:
-            self._callbacks_due = True
             self._schedule_callbacks()
+            self._callbacks_due = True
         return 0
 
     cdef int _leave(self) except -1:
