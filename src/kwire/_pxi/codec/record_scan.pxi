@@ -1,4 +1,4 @@
-# From bytes to an index: batch after batch of any magic, plain ones without the GIL, compressed ones with its help.
+# From bytes to an index: batch after batch of any magic, large ones without the GIL, compressed ones with its help.
 #
 # Every format begins alike, which is what tells them apart:
 #    0 offset int64, 8 length int32 (of what follows it), 12 four bytes, 16 magic int8
@@ -10,6 +10,10 @@ cdef enum:
     FRAME_PREFIX = 12
     MIN_FRAME = 17           # up to the magic
     MAX_OFFSETS_OF_A_BATCH = 0x7FFFFFFF
+    # So many bytes take some 20 us. The GIL is not released for them: where other threads want it, to get it back takes
+    # a switch of threads, or 5 ms while one of them computes.
+    SCANNED_HELD_BYTES = 65536
+    SCANNED_HELD_SOURCE = 1 << 20      # plain batches may follow a compressed one
 
 cdef object _decompress = None
 
@@ -256,14 +260,20 @@ cdef object _scan_all(RecordIndex index):
     cdef scan_t *s = &index.scan
     cdef Buffer content
     cdef int state
-    with nogil:
+    if index.source.size > SCANNED_HELD_BYTES:
+        with nogil:
+            state = scan_plain(s)
+    else:
         state = scan_plain(s)
     while state == SCAN_COMPRESSED:
         try:
             content = _decompressed(index)
         except _errors.CodecError as error:
             return error
-        with nogil:
+        if content.size > SCANNED_HELD_BYTES or index.source.size > SCANNED_HELD_SOURCE:
+            with nogil:
+                state = scan_content(s, content.data, content.size, content.block)
+        else:
             state = scan_content(s, content.data, content.size, content.block)
     return _scan_error(s) if state == SCAN_FAULT else None
 
