@@ -15,7 +15,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer import subscription
 from kwire.engine.consumer.polling import Polling
 from kwire.schema.api_keys import FETCH, METADATA
-from tests.engine.consumer.test_fetcher import T0, T1, LogBroker, OldLogBroker, Reading
+from tests.engine.consumer.test_fetcher import T0, T1, A, B, LogBroker, OldLogBroker, Reading
 
 TOPIC_AUTHORIZATION_FAILED = 29
 
@@ -134,6 +134,40 @@ def test_a_broker_that_knows_fewer_partitions_for_a_while_takes_none_away() -> N
     polls.world.core.cluster.refresh(polls.world.now)
     polls.world.run(polls.world.now + 1)
     assert list(polls.subscription.states) == [T0, T1]
+
+
+def missed_for_a_while(broker: LogBroker, polls: Polls, seconds: float) -> None:
+    """The broker that is asked for metadata knows the first partition only, and then all of them again."""
+    for known in ([0], [0, 0]):
+        broker.topics = {"t": known}
+        polls.world.core.cluster.refresh(polls.world.now)
+        polls.world.run(polls.world.now + seconds)
+
+
+def test_a_partition_missed_by_the_metadata_while_it_was_fetched_is_read_on() -> None:
+    broker = LogBroker("2.0.1")
+    broker.topics, broker.long_poll = {"t": [0, 0]}, True
+    polls = Polls(broker, fetch_max_wait_ms=200)
+    polls.subscription.subscribe(["t"], polls.world.now)
+    polls.poll(0.5)
+    missed_for_a_while(broker, polls, 1.0)
+    broker.append(1, [b"later"])
+    assert polls.poll(2) == {T1: [b"later"]}
+
+
+def test_records_of_a_partition_missed_by_the_metadata_outlive_the_broker_that_gave_them() -> None:
+    broker, other = LogBroker("2.0.1"), LogBroker("2.0.1", 1, B)
+    for each in (broker, other):
+        each.brokers, each.topics = {0: A, 1: B}, {"t": [0, 1]}
+    broker.logs = other.logs
+    other.append(1, [b"kept"])
+    polls = Polls(broker)
+    polls.reading.world.peers[B] = other
+    polls.subscription.subscribe(["t"], polls.world.now)
+    polls.world.run(lambda: any(state.chunks for state in polls.subscription.states.values()))
+    broker.brokers = {0: A}
+    missed_for_a_while(broker, polls, 1.0)
+    assert polls.poll(2) == {T1: [b"kept"]}
 
 
 def test_an_assigned_partition_that_is_gone_is_told_now_and_then() -> None:

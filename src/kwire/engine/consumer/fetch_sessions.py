@@ -148,11 +148,10 @@ class FetchSession:
         """Whether too few rest in it, or it has partitions that cannot be named any more (of a topic made anew)."""
         return len(self.asked) < CLOSE_BELOW or self._tells_of_others
 
-    def end(self, *, for_good: bool = False) -> list[TopicPartition]:
-        """Ends it, with the next fetch, which opens another unless this is `for_good`; returns what was asked for."""
-        asked, self.asked, self.changed = list(self.asked), {}, {}
+    def end(self, *, for_good: bool = False) -> None:
+        """Ends it, with the next fetch, which opens another unless this is `for_good`."""
+        self.asked, self.changed = {}, {}
         self._forgotten.clear()
         self._epoch = SESSIONLESS
         self._tells_of_others = False
         self._is_worth_it = self._is_worth_it and not for_good
-        return asked

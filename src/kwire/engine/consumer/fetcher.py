@@ -254,6 +254,7 @@ class Fetcher(Recoverable):
             held = {chunk.node for state in states for chunk in state.chunks}
             for node in gone - held:
                 if not self._sources[node].in_flight:
+                    self._end_session(self._sources[node])
                     del self._sources[node]
                     self._hasty.discard(node)
 
@@ -300,7 +301,7 @@ class Fetcher(Recoverable):
             source.buffered = 0
         for state in self._ready:
             for chunk in state.chunks:
-                self._sources[chunk.node].buffered += chunk.buffered
+                self._source(chunk.node).buffered += chunk.buffered
         self._is_full = self._is_full and bool(self._ready)
 
     def _wake_resting(self, now: float) -> None:
@@ -415,11 +416,19 @@ class Fetcher(Recoverable):
 
     def _end_session(self, source: Source, *, for_good: bool = False) -> None:
         """What rests there is asked for by name again."""
-        for tp in source.session.end(for_good=for_good):
-            state = self.subscription.states.get(tp)
-            if state is not None:
-                state.in_flight = False
+        self._free(source.session)
+        source.session.end(for_good=for_good)
         self._is_settled = False
+
+    def _free(self, session: FetchSession) -> list[PartitionState]:
+        """What is still read from where the session asks for it is not asked for any more; those partitions."""
+        states = []
+        for tp, asked in session.asked.items():
+            state = self.subscription.states.get(tp)
+            if state is not None and state.revision == asked.revision:
+                state.in_flight = False
+                states.append(state)
+        return states
 
     def _message(self, session: FetchSession, size: int, rack: str, version: int) -> protocol.FetchRequest:
         made = protocol.FetchRequest
@@ -568,12 +577,7 @@ class Fetcher(Recoverable):
     def _return(self, source: Source, returned: Collection[PartitionState]) -> list[PartitionState]:
         """The fetch has ended: queues again what is still read from where it was asked for; those partitions."""
         source.in_flight = False
-        states = []
-        for tp, asked in source.session.asked.items():
-            state = self.subscription.states.get(tp)
-            if state is not None and state.revision == asked.revision:
-                state.in_flight = False
-                states.append(state)
+        states = self._free(source.session)
         source.requeue(states, returned)
         return states
 

@@ -74,8 +74,8 @@ class PartitionState:
     """One assigned partition.
 
     fetch_at           the offset to fetch from, after all that was fetched; NO_POSITION while it is looked up
-    revision           another one with each seek and reset, and with each assignment of the partition: a response to
-                       what was asked before is dropped
+    revision           another one with each seek and reset, and with each assignment of the partition, or where the
+                       metadata missed it for a while: a response to what was asked before is dropped
     reset_to           the time to look the position up by; None where there is no rule
     offset_epoch       leader epoch of the last record fetched or of the offset looked up; NO_EPOCH where unknown
     checked_epoch      leader epoch of the metadata for which the position was last found valid (KIP-320)
@@ -226,9 +226,13 @@ class PartitionState:
             self.seek(self.position)
         self.end_offset = offset
 
-    def _begin_anew(self, offset: int, reset_to: int | None, epoch: int) -> None:
+    def forget_asked(self) -> None:
+        """What is being asked about it will not be taken in."""
         self.revision = next(_revisions)
         self.in_flight = False
+
+    def _begin_anew(self, offset: int, reset_to: int | None, epoch: int) -> None:
+        self.forget_asked()
         self.chunks = ()
         self._offset = self.fetch_at = offset
         self.reset_to = reset_to

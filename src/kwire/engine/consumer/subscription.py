@@ -200,6 +200,8 @@ class Subscription:
         before = {tp.topic for tp in self.states}
         if self._subscribed and not self._by_group:
             gone = {tp: state for tp, state in self.states.items() if tp not in wanted and not self._has_id(tp)}
+            for state in gone.values():
+                state.forget_asked()
             self._gone = _last({**self._gone, **gone})
         old = self.states
         self.states = {tp: old.get(tp) or self._gone.pop(tp, None) or self._new_state(tp) for tp in wanted}
