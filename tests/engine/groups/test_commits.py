@@ -302,6 +302,27 @@ def test_a_partition_that_went_and_came_back_is_not_committed_to() -> None:
     assert it.broker.offsets == {}
 
 
+def test_a_commit_that_waits_for_its_coordinator_is_not_made_in_the_name_of_a_later_generation() -> None:
+    """The next owner of the partition has read on by then; a commit of the generation that it is in would be taken."""
+    it = Committing()
+    it.assign(T[0], T[1])
+    lost, kept = it.start({T[0]: 5}, seconds=0.0005), it.start({T[0]: 5, T[1]: 6})
+    it.world.run(it.world.now + 0.001)
+    assert lost.done
+    assert not it.broker.commits
+    it.assign(T[1])
+    it.member.now_as = it.member.now_as._replace(generation_id=4)
+    it.broker.refuse = lambda partition, message: (
+        0 if message.generation_id_or_member_epoch == 4 else ILLEGAL_GENERATION
+    )
+    it.end(kept)
+    assert isinstance(kept.error, CommitFailedError)
+    assert it.broker.offsets == {}
+    it.commit({T[1]: 7})
+    assert it.broker.offsets == {1: (7, "", -1)}
+    assert it.member.told == []
+
+
 def test_a_stale_epoch_waits_for_the_new_one() -> None:
     it = Committing()
     it.assign(T[0])

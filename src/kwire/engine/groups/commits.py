@@ -157,7 +157,7 @@ class Commits(Recoverable):
 
     _queue    commits that have not ended, in order; those with `sent` are in the request that is in flight
     _rows     what that request commits
-    _sent_as  the member it names, once it is written
+    _sent_as  the member it names: as whom it was made, whoever that consumer is when it is written
     """
 
     def __init__(
@@ -278,10 +278,10 @@ class Commits(Recoverable):
 
     def _send(self, rows: CommittableOffsets, now: float) -> None:
         self._rows = rows
-        self._sent_as = None
+        self._sent_as = self.member
         request = self._coordinator.request(
             OFFSET_COMMIT,
-            partial(self._message, rows),
+            partial(self._message, rows, self._sent_as),
             self._on_response,
             self._on_error,
             now,
@@ -291,9 +291,8 @@ class Commits(Recoverable):
         if not request.done:
             self._request = request
 
-    def _message(self, rows: CommittableOffsets, version: int) -> protocol.OffsetCommitRequest:
-        self._sent_as = self.member
-        return commit_request(rows, self._sent_as, self._core.cluster, version)
+    def _message(self, rows: CommittableOffsets, member: GroupMetadata, version: int) -> protocol.OffsetCommitRequest:
+        return commit_request(rows, member, self._core.cluster, version)
 
     def _why_not(self, call: Commit) -> KafkaError | None:
         """Why the commit cannot be sent, now that the group is in the generation that it is in."""
