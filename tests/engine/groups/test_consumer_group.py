@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from kwire import errors
-from kwire.engine.groups.consumer_group_states import DUE, FATAL, FENCED, JOINING, NAMELESS, OUT, STABLE, STALE
+from kwire import errors, protocol
+from kwire.engine.groups.consumer_group_states import (
+    COMMITTING,
+    DUE,
+    FATAL,
+    FENCED,
+    JOINING,
+    NAMELESS,
+    OUT,
+    STABLE,
+    STALE,
+)
 from kwire.engine.groups.epoch_heartbeats import MAX_INTERVAL_S
+from kwire.schema.api_keys import FIND_COORDINATOR
+from kwire.schema.error_codes import COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 from tests.engine.groups import new_protocol
 from tests.engine.groups.new_protocol import IDS, Consumer, CoordinatingBroker
 
@@ -380,6 +394,47 @@ def test_leaves_again_where_the_coordinator_has_moved(broker: CoordinatingBroker
     consumer.poll(0.5)
     consumer.leave()
     assert [each.member_epoch for each in broker.heartbeats[-2:]] == [-1, -1]
+
+
+def test_one_that_left_while_its_coordinator_was_unknown_does_not_join_once_it_is_found(
+    broker: CoordinatingBroker, consumer: Consumer
+) -> None:
+    broker.script.extend([{"t": [0]}])
+    consumer.poll(2)
+    broker.script.append(NOT_COORDINATOR)
+    find, broker.handlers[FIND_COORDINATOR] = broker.handlers[FIND_COORDINATOR], no_coordinator
+    consumer.poll(2)
+    consumer.leave()
+    said = len(broker.heartbeats)
+    broker.handlers[FIND_COORDINATOR] = find
+    consumer.world.run(consumer.world.now + 10)
+    assert len(broker.heartbeats) == said
+
+
+def no_coordinator(message: Any, version: int, now: float) -> Any:
+    row = protocol.FindCoordinatorResponse.Coordinator
+    rows = [row(key=key, error_code=COORDINATOR_NOT_AVAILABLE, node_id=-1) for key in message.coordinator_keys]
+    return protocol.FindCoordinatorResponse(coordinators=rows)
+
+
+def test_a_commit_of_an_earlier_farewell_does_not_end_the_wait_of_a_later_one(
+    broker: CoordinatingBroker, consumer: Consumer
+) -> None:
+    consumer.held_commits = []
+    for _ in range(2):
+        broker.script.extend([{"t": [0]}])
+        consumer.subscribe("t")
+        consumer.poll(2)
+        consumer.membership.unsubscribe(consumer.world.now)
+        if len(consumer.held_commits) == 1:
+            consumer.membership.leave(consumer.world.now, lambda now: None)
+            consumer.world.run(consumer.world.now + 1.0)
+    earlier, later = consumer.held_commits
+    earlier(consumer.world.now)
+    assert consumer.membership.state == COMMITTING
+    later(consumer.world.now)
+    consumer.run_events()
+    assert consumer.membership.can_leave
 
 
 def test_what_was_set_goes_to_the_broker(broker: CoordinatingBroker) -> None:

@@ -154,6 +154,7 @@ class ConsumerMembership(Membership):
     _has_had_pattern the coordinator may know an older one of this member, which has to be taken back
     _target          what the coordinator wants; `_owned` what was, or is being, sent to it of what is read
     _reconciliation  the way between the two, while RECONCILING
+    _farewell        numbers the times that it gave all back: what an earlier one has committed may end late
     """
 
     MOVES = MOVES
@@ -178,6 +179,7 @@ class ConsumerMembership(Membership):
         self._sent = _Sent()
         self._reconciliation: Reconciliation | None = None
         self._unreleased_since: float | None = None
+        self._farewell = 0
         self._poll_limit = PollLimit(core, settings.max_poll_interval_ms / 1000, self._on_poll_overdue)
         self.recover_with(core)
 
@@ -257,12 +259,13 @@ class ConsumerMembership(Membership):
 
     def _give_back(self, now: float) -> None:
         if kept := self._not_told():
-            self._commit_first(kept, now, self._on_committed)
+            self._farewell += 1
+            self._commit_first(kept, now, partial(self._on_committed, self._farewell))
         else:
             self.move(LEAVING)
 
-    def _on_committed(self, now: float) -> None:
-        if self.state == COMMITTING:
+    def _on_committed(self, farewell: int, now: float) -> None:
+        if self.state == COMMITTING and farewell == self._farewell:
             self.move(LEAVING)
             self._tell_all()
 

@@ -30,7 +30,8 @@ from kwire.errors import AuthError, BrokerError, KafkaError
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from kwire.engine.groups.coordinator import Coordinator
+    from kwire.engine.common.request import Request
+    from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
     from kwire.engine.groups.group_log import GroupLog
     from kwire.engine.ports import Services
 else:
@@ -98,6 +99,7 @@ class EpochHeartbeats(Recoverable):
         self._last = ""
         self._failures = 0
         self._next: Timer | None = None
+        self._request: Request | WaitingRequest | None = None
         self._farewell: tuple[Callable[[int], Any], Callable[[float], None]] | None = None
         self.recover_with(core)
 
@@ -114,11 +116,14 @@ class EpochHeartbeats(Recoverable):
         self._send(now)
 
     def stop(self) -> None:
-        """Sends no more; a response in flight is ignored."""
+        """Sends no more, not even what waits for the coordinator to be found; a response in flight is ignored."""
         self._is_running = self._is_in_flight = self._is_hurried = False
         self._round += 1
         self._failures = 0
         self._cancel()
+        if self._request is not None:
+            self._request.cancel()
+            self._request = None
 
     def hurry(self, now: float) -> None:
         """The member has something to say: the next heartbeat goes out at once, or after the answer awaited."""
@@ -161,7 +166,7 @@ class EpochHeartbeats(Recoverable):
         self._is_hurried = False
         self._sent_at = now
         self._round += 1
-        self._coordinator.request(
+        self._request = self._coordinator.request(
             self._api_key,
             self._member.heartbeat,
             partial(self._on_response, self._round),
