@@ -394,6 +394,35 @@ def test_partitions_taken_away_are_forgotten_and_still_acknowledged(broker: Shar
     assert [list(numbers) for numbers in forgotten] == [[0]]
 
 
+@pytest.mark.parametrize("by_unsubscribing", [False, True])
+def test_what_waits_of_a_topic_that_is_not_subscribed_to_any_more_is_given_back(
+    broker: ShareBroker, consumer: Consumer, by_unsubscribing: bool
+) -> None:
+    """Records that were renewed, that never arrived, or that no poll has taken yet; others may have them at once."""
+    broker.topics["u"] = [0]
+    broker.script.append([acquired(0, 0, 4)])
+    consumer.acknowledge(consumer.poll(max_records=1), "renew")
+    consumer.commit()
+    consumer.poll(max_records=2, arrives=False)
+    polling, broker.assigned = consumer.polling, {}
+    if by_unsubscribing:
+        polling.unsubscribe(consumer.world.now, lambda now: None)
+    polling.subscribe(("u",), consumer.world.now)
+    assert offsets(consumer.poll()) == []
+    given = [acks_in(message)[0] for message in broker.acks[1:]]
+    assert given == [[(0, 0, [2]), (3, 4, [2])], [(1, 2, [2])]]
+
+
+def test_what_is_acquired_of_a_topic_after_its_end_is_given_back(broker: ShareBroker, consumer: Consumer) -> None:
+    broker.topics["u"] = [0]
+    broker.script.append([acquired(0, 0, 4)])
+    broker.takes_s = [1.0]
+    consumer.poll(0.5)
+    consumer.polling.subscribe(("u",), consumer.world.now)
+    assert offsets(consumer.poll(2.0)) == []
+    assert [acks_in(message) for message in broker.acks] == [{0: [(0, 4, [2])]}]
+
+
 def test_closing_tells_what_is_acknowledged_and_ends_the_session(broker: ShareBroker, consumer: Consumer) -> None:
     broker.script.append([acquired(0, 0, 3)])
     found = list(consumer.poll())

@@ -145,6 +145,25 @@ class ShareFetcher(Recoverable):
         while self._ready and isinstance(self._ready[0], Acquired) and self.is_over(self._ready[0], now):
             self._ready.popleft()
 
+    def release_unsubscribed(self, renewed: Iterable[Portion], now: float) -> None:
+        """Gives back what waits of topics that are not subscribed to any more: these, and what no poll has taken."""
+        gone = list(renewed)
+        kept: deque[Acquired | KafkaError] = deque()
+        for each in self._ready:
+            if isinstance(each, Acquired) and not self._is_subscribed(each.place.tp):
+                gone.append(each.take(each.left))
+            else:
+                kept.append(each)
+        self._ready = kept
+        locked = [portion for portion in gone if not self.is_over(portion.acquired, now)]
+        acks = [Acknowledgement(each.place, each.take_all(RELEASE), each.acquired.until) for each in locked]
+        if acks:
+            self.acknowledge([each for each in acks if each.ranges], now)
+            self.pump(now)
+
+    def _is_subscribed(self, tp: TopicPartition) -> bool:
+        return tp.topic in self.membership.topics
+
     def is_over(self, acquired: Acquired, now: float) -> bool:
         """Whether the locks are gone: by time, with the leader that granted them, or with its session."""
         node = acquired.place.node
@@ -416,14 +435,18 @@ class ShareFetcher(Recoverable):
     # -- records ----------------------------------------------------------------------------------------------------
 
     def _take_in(self, place: AcquiredPartition, row: Row, session: ShareSessionHandler, now: float) -> bool:
-        """Makes what was acquired of one partition ready to be handed out, if it is still locked."""
+        """Makes what was acquired of one partition ready to be handed out, if it is still locked and wanted."""
         until = session.asked_at + self.lock_ms / 1000 if self.lock_ms is not None else float("inf")
         if until <= now:
             return False
-        self.wanted = False
         counts = ascending(
             DeliveryCount(each.first_offset, each.last_offset, each.delivery_count) for each in row.acquired_records
         )
+        if not self._is_subscribed(place.tp):
+            ranges = [AckRange(each.first, each.last, RELEASE) for each in counts]
+            self.acknowledge([Acknowledgement(place, merged(ranges), until)], now)
+            return False
+        self.wanted = False
         records, fault = scan_records(
             row.records or b"",
             check_crc=self._settings.check_crcs,

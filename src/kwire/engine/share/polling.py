@@ -8,7 +8,7 @@ Layer 3, no I/O; used with the core to itself. `waits.py` has the order of a pol
     renewed    the next poll hands the record out again, with its lock begun anew. Brokers take it for renewed, too,
                where another member has accepted it since its lock ran out: so it is only believed in time
     order      what is locked for the shortest time comes first, renewed or not
-    closing    releases what is not acknowledged
+    closing    releases what is not acknowledged; subscribing to other topics, what waits of those before
 
     unreadable a record that a deserializer cannot read is in the caller's hands, noted as released, once its error is
                raised; those after it wait for the next poll
@@ -90,11 +90,20 @@ class SharePolling:
         cluster.untrack([topic for topic in self.membership.topics if topic not in topics], owner=self)
         cluster.track(topics, now, owner=self)
         self.membership.subscribe(topics, now)
+        self._release_unsubscribed(now)
 
     def unsubscribe(self, now: float, on_done: Callable[[float], None]) -> None:
         """Leaves the group; what the caller holds may still be acknowledged."""
         self._core.cluster.untrack(self.membership.topics, owner=self)
         self.membership.leave(now, on_done)
+        self._release_unsubscribed(now)
+
+    def _release_unsubscribed(self, now: float) -> None:
+        """No poll hands out records of topics that are not subscribed to any more: others may have them."""
+        topics = self.membership.topics
+        gone = [portion for portion in self._again if portion.place.tp.topic not in topics]
+        self._again = [portion for portion in self._again if portion.place.tp.topic in topics]
+        self._fetcher.release_unsubscribed(gone, now)
 
     @property
     def lock_ms(self) -> int | None:
@@ -114,6 +123,7 @@ class SharePolling:
         self._again += [rest for portion in self._held if portion.unacknowledged for rest in portion.rest()]
         self._again = [portion for portion in self._again if not self._fetcher.is_over(portion.acquired, now)]
         self._held = []
+        self._release_unsubscribed(now)
         self._is_polling = True
         self._patience.begin(now)
         self.membership.poll(now)
