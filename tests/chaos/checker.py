@@ -61,10 +61,11 @@ def judge(evidence: Evidence) -> list[str]:
 
 def acknowledged_once(evidence: Evidence) -> Iterator[str]:
     """A record that was acknowledged is in its partition at its offset, and no record of a writer is there twice."""
+    transacted = {event["topic"] for event in evidence.of("transaction")}
+    logs = _by_offset(evidence)
     for event in evidence.of("delivered"):
-        log = dict(evidence.topics[event["topic"]].get(event["partition"], []))
-        if event["topic"] not in _transacted(evidence) and log.get(event["offset"]) != event["value"]:
-            found = log.get(event["offset"])
+        found = logs[event["topic"]].get(event["partition"], {}).get(event["offset"])
+        if event["topic"] not in transacted and found != event["value"]:
             yield f"{event['value']!r} was acknowledged at {_place(event)} {event['offset']}, where {found!r} is"
     for topic in {event["topic"] for event in evidence.of("sent")}:
         for value, count in evidence.values(topic).items():
@@ -93,7 +94,7 @@ def in_order(evidence: Evidence) -> Iterator[str]:
 
 def only_what_was_sent(evidence: Evidence) -> Iterator[str]:
     """What a consumer was handed out is in the final topic at that offset."""
-    logs = {topic: {p: dict(log) for p, log in partitions.items()} for topic, partitions in evidence.topics.items()}
+    logs = _by_offset(evidence)
     for event in evidence.of("handed_out"):
         log = logs[event["topic"]].get(event["partition"], {})
         for offset, value in event["records"]:
@@ -184,8 +185,10 @@ def copied_once(evidence: Evidence) -> Iterator[str]:
 def all_or_nothing(evidence: Evidence) -> Iterator[str]:
     """Of a transaction all records are there or none: as its end said, where it said anything."""
     outcomes = {event["transaction"]: event["outcome"] for event in evidence.of("resolved")}
-    for event in evidence.of("transaction"):
-        values = evidence.values(event["topic"])
+    transactions = evidence.of("transaction")
+    in_topic = {topic: evidence.values(topic) for topic in {event["topic"] for event in transactions}}
+    for event in transactions:
+        values = in_topic[event["topic"]]
         there = sum(1 for value in event["values"] if values[value])
         outcome = outcomes.get(event["transaction"])
         allowed = {"committed": {len(event["values"])}, "aborted": {0}}.get(str(outcome), {0, len(event["values"])})
@@ -283,8 +286,9 @@ def _pauses(evidence: Evidence) -> dict[str, list[tuple[float, float]]]:
     return pauses
 
 
-def _transacted(evidence: Evidence) -> set[str]:
-    return {event["topic"] for event in evidence.of("transaction")}
+def _by_offset(evidence: Evidence) -> dict[str, dict[int, dict[int, str]]]:
+    """The final topics: value by offset, for each partition."""
+    return {topic: {p: dict(log) for p, log in partitions.items()} for topic, partitions in evidence.topics.items()}
 
 
 def _positions(event: Event) -> list[tuple[int, int]]:
