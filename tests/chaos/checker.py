@@ -272,10 +272,14 @@ def errors_of_kwire(evidence: Evidence) -> Iterator[str]:
 
 
 def no_crashes(evidence: Evidence) -> Iterator[str]:
-    """A client ends as it is told to, or by its own decision (3), and never by an exception or a crash."""
+    """A client ends as it is told to, or by its own decision (3), and never by an exception or a crash; nor do the
+    children that it forks."""
     for event in evidence.of("exited"):
         if event["code"] not in (0, 3):
             yield f"{event['client']} ended with {event['code']}: {event['tail']}"
+    for event in evidence.of("forked"):
+        if event["code"]:
+            yield f"a child of {event['who']} ended with {event['code']}: {event['does']}"
 
 
 def _pauses(evidence: Evidence) -> dict[str, list[tuple[float, float]]]:

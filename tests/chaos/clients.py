@@ -22,6 +22,7 @@ from typing import Any
 
 import kwire
 from kwire.errors import KafkaError, KafkaTimeoutError, ProducerFencedError, TransactionError
+from tests.chaos import habits
 from tests.chaos.history import History
 from tests.chaos.schedule import PARTITIONS
 
@@ -51,7 +52,7 @@ class Program:
         self._is_async = given["form"] == "asyncio"
         self._clients = kwire.aio if self._is_async else kwire
         signal.signal(signal.SIGTERM, lambda number, frame: setattr(self, "over", True))
-        facts = ("role", "group", "topic", "target", "transactional", "form", "group_protocol", "commits")
+        facts = ("role", "group", "topic", "target", "transactional", "form", "group_protocol", "commits", "habit")
         self.note("started", **{key: given[key] for key in facts if key in given})
 
     async def call(self, name: str, within: float | None, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
@@ -188,6 +189,7 @@ async def writer(program: Program) -> None:
         for _ in range(program.rng.randint(1, 20)):
             number = next(numbers)
             await program.send(producer, program.given["topic"], number % PARTITIONS, f"{program.who} {number}")
+        await habits.follow(program, producer)
         await program.pause(program.rng.uniform(0.02, 0.2))
     await ending(program, producer.flush, "flush", DELIVERED_WITHIN_S)
     await ending(program, producer.close, "close", DELIVERED_WITHIN_S)
@@ -206,6 +208,7 @@ async def member(program: Program) -> None:
                 program.note("committed", commit=name)
             except KafkaError:
                 pass  # the records are handed out again, to whoever has the partition
+        await habits.follow(program, consumer)
     await ending(program, consumer.close, "close", CLOSE_S)
 
 
@@ -364,6 +367,7 @@ async def sharer(program: Program) -> None:
         if commits == "each" or (commits == "some" and program.rng.random() < 0.3):
             with suppress(KafkaError):
                 await program.call("commit", CALL_S, consumer.commit, timeout=CALL_S)
+        await habits.follow(program, consumer)
     await ending(program, consumer.close, "close", CLOSE_S)
 
 

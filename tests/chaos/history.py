@@ -16,6 +16,7 @@ A line has `t` (CLOCK_MONOTONIC, which all processes of a machine share), `who` 
     accepted        group, topic, partition, offsets: of a share group, once the broker has said so
     transaction     transaction, topic, values: before it begins
     resolved        transaction, outcome: "committed" or "aborted"
+    forked          does, code: what a child did, and how it ended
     cut, healed     fault: what the program does to the cluster and to clients
     hangs           fault, node: the node that is stopped
     killed          client: SIGKILL

@@ -17,7 +17,11 @@ from tests.chaos.history import History, read
 from tests.chaos.schedule import PARTITIONS, Schedule
 from tests.chaos.team import Team
 
-_SHARE = {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": "25"}
+_SHARE = {
+    "share.auto.offset.reset": "earliest",
+    "share.delivery.count.limit": "25",
+    "share.isolation.level": "read_committed",
+}
 """No record is given up because connections died while it was on its way."""
 _SOURCES = ("writer", "transactor")
 _READERS = ("member", "copier", "sharer")

@@ -18,6 +18,8 @@ _CUTS = {
 _PROCESSES = ("kill_broker", "stop_broker", "kill_client", "stop_client", "move_leaders", "move_coordinators")
 _HANGS = ("stop_leader", "stop_coordinator", "stop_share_coordinator")
 """A node hangs that a client's work depends on, whichever that is by then."""
+HABITS = {"writer": ("fork",), "member": ("leave", "fork"), "sharer": ("leave", "fork")}
+"""What clients of a role may be in the habit of (`habits.py`)."""
 KINDS = (*_CUTS, "flip", *_PROCESSES, *_HANGS)
 
 
@@ -116,18 +118,28 @@ def _hang(rng: random.Random, seconds: float, clients: list[Client]) -> Fault:
 
 
 def _clients(rng: random.Random) -> list[Client]:
-    """A writer and a group that reads it always; besides that one or two of the rest."""
+    """A writer and a group that reads it always; besides that one or two of the rest, which may share a transactor."""
     clients = [_client(rng, "writer", 0, topic="written")]
     if rng.random() < 0.3:
         clients.append(_client(rng, "writer", 1, topic="written"))
     clients += _members(rng, "readers", "written")
-    for drawn in rng.sample(("transactions", "copy", "share"), k=rng.choice((1, 1, 2))):
-        clients += _DRAWN[drawn](rng)
+    names = {client.name for client in clients}
+    for drawn in rng.sample(_DRAWN, k=rng.choice((1, 1, 2))):
+        more = rng.choice(drawn)(rng)
+        clients += [client for client in more if client.name not in names]
+        names.update(client.name for client in more)
     return clients
 
 
 def _client(rng: random.Random, role: str, number: int, *, called: str = "", **given: Any) -> Client:
-    return Client(f"{called or role}-{number}", role, rng.choice(("threads", "asyncio")), given)
+    habit = _habit(rng, HABITS.get(role, ()))
+    return Client(f"{called or role}-{number}", role, rng.choice(("threads", "asyncio")), given | habit)
+
+
+def _habit(rng: random.Random, habits: tuple[str, ...]) -> dict[str, str]:
+    """One client in three has one, where its role has any."""
+    drawn = rng.choice((None, None, *habits)) if habits else None
+    return {} if drawn is None else {"habit": drawn}
 
 
 def _members(rng: random.Random, group: str, topic: str) -> list[Client]:
@@ -150,11 +162,16 @@ def _copy(rng: random.Random) -> list[Client]:
     return [_client(rng, "copier", number, **given) for number in range(2)]
 
 
-def _share(rng: random.Random) -> list[Client]:
-    given = {"group": "sharers", "topic": "written", "acquires": rng.choice(("batch_optimized", "record_limit"))}
+def _share(rng: random.Random, topic: str = "written") -> list[Client]:
+    given = {"group": "sharers", "topic": topic, "acquires": rng.choice(("batch_optimized", "record_limit"))}
     return [
         _client(rng, "sharer", number, **given, commits=rng.choice(("each", "some", "polls"))) for number in range(2)
     ]
 
 
-_DRAWN = {"transactions": _transactions, "copy": _copy, "share": _share}
+def _shared_transactions(rng: random.Random) -> list[Client]:
+    """A share group that is to get what was committed, and nothing else."""
+    return [_client(rng, "transactor", 0, topic="transacted"), *_share(rng, "transacted")]
+
+
+_DRAWN = ((_transactions,), (_copy,), (_share, _shared_transactions))

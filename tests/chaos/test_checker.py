@@ -45,6 +45,7 @@ def kept() -> Evidence:
         event("transaction", 7.2, transaction="t2", topic="transacted", values=["z"]),
         event("resolved", 7.3, transaction="t2", outcome="aborted"),
         event("transaction", 7.4, transaction="t3", topic="transacted", values=["v", "w"]),
+        event("forked", 7.9, does="_close_the_copy", code=0),
         event("exited", 8.0, "faults", client="writer-0.1", code=0, tail=""),
     ]
     topics = {
@@ -168,7 +169,10 @@ BROKEN: dict[str, list[Change]] = {
         lambda evidence: raised(evidence, "ConcurrentUseError"),
         lambda evidence: raised(evidence, "CorruptError"),
     ],
-    "no_crashes": [lambda evidence: find(evidence, "exited").update(code=-11)],
+    "no_crashes": [
+        lambda evidence: find(evidence, "exited").update(code=-11),
+        lambda evidence: find(evidence, "forked").update(code=1),
+    ],
 }
 
 

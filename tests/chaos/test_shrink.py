@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.chaos.schedule import KINDS, draw
+from tests.chaos.schedule import HABITS, KINDS, draw
 from tests.chaos.shrink import shrink
 
 
@@ -31,6 +31,14 @@ def test_a_seed_draws_one_schedule_and_all_seeds_every_kind_of_fault_and_client(
         (role, form)
         for role in ("writer", "member", "transactor", "copier", "sharer")
         for form in ("threads", "asyncio")
+    }
+    drawn = {(client.role, client.given.get("habit")) for schedule in schedules for client in schedule.clients}
+    assert drawn >= {(role, habit) for role, habits in HABITS.items() for habit in habits}
+    assert {
+        client.given["topic"] for schedule in schedules for client in schedule.clients if client.role == "sharer"
+    } == {
+        "written",
+        "transacted",
     }
     assert all(fault.at + 1 < schedule.seconds for schedule in schedules for fault in schedule.faults)
 
