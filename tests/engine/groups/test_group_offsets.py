@@ -6,9 +6,12 @@ import random
 
 import pytest
 
+from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.polling import Polling
 from kwire.engine.consumer.records import ConsumerRecords
+from kwire.engine.groups.committable import committable
+from kwire.errors import CommitFailedError
 from kwire.schema.error_codes import GROUP_AUTHORIZATION_FAILED, REBALANCE_IN_PROGRESS
 from tests.engine.groups.offsets_world import Committing, T
 
@@ -80,6 +83,28 @@ def test_an_automatic_commit_does_not_take_back_what_the_caller_has_committed_of
     it.poll(1)
     it.call()
     assert {tp: row.offset for tp, row in it.offsets.finished().items()} == {T[0]: 4}
+
+
+def test_a_commit_of_records_from_an_earlier_assignment_finishes_none_of_the_present_one() -> None:
+    it = Committing()
+    it.broker.append(0, [b"0", b"1"])
+    subscription = it.fetcher.subscription
+    subscription.subscribe(["t"], it.world.now)
+    for _ in range(2):
+        subscription.assign_by_group([], it.world.now)
+        subscription.assign_by_group(T[:1], it.world.now)
+        subscription.release(T[:1], it.world.now)
+        it.fetcher.settle(finished=True)
+        it.world.run(it.fetcher.has_something)
+        taken = ConsumerRecords(it.fetcher.take(None))
+        it.fetcher.hand_out.arrived = True
+        if not subscription.ended:
+            earlier = taken
+    it.call()
+    late = it.offsets.commit(committable(earlier), it.world.now, it.world.now + 10, given=earlier)
+    it.end(late)
+    assert isinstance(late.error, CommitFailedError)
+    assert it.offsets.finished() == {T[0]: OffsetAndMetadata(0)}
 
 
 def test_it_comes_while_a_poll_waits() -> None:

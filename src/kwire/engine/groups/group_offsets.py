@@ -86,6 +86,13 @@ class GroupOffsets:
         """
         self._core.retry_refused(now)
         chosen = self.delivered() if rows is None else dict(rows)
+        late = why_not_alone(given, rows, self._subscription, is_member=self._membership.active)
+        if late is None:
+            self._take_for_finished(chosen)
+        return self._commits.commit(chosen, now, deadline, on_done, late=late)
+
+    def _take_for_finished(self, chosen: CommittableOffsets) -> None:
+        """The caller is done with what precedes these offsets; adds the leader epochs that are known."""
         states = self._subscription.states
         for tp, row in chosen.items():
             state = states.get(tp)
@@ -97,8 +104,6 @@ class GroupOffsets:
                     chosen[tp] = OffsetAndMetadata(row.offset, row.metadata, epoch)
             elif state.finished[0] < row.offset < state.position:
                 state.unfinished = (row.offset, NO_EPOCH if row.leader_epoch is None else row.leader_epoch)
-        late = why_not_alone(given, rows, self._subscription, is_member=self._membership.active)
-        return self._commits.commit(chosen, now, deadline, on_done, late=late)
 
     def metadata(self) -> ConsumerGroupMetadata:
         """As whom transactions commit for this consumer."""
