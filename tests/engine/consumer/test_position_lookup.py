@@ -58,6 +58,23 @@ def test_a_leader_that_answers_again_is_read_from_again() -> None:
     assert reading.take() == {T1: [b"late"]}
 
 
+@pytest.mark.parametrize("answers", [True, False])
+def test_what_took_too_long_is_not_told_of_partitions_that_are_read_by_now_or_no_more(answers: bool) -> None:
+    reading, first, second = two_brokers(default_api_timeout_ms=45_000)
+    answer = second.handlers[LIST_OFFSETS]
+    second.handlers[LIST_OFFSETS] = lambda message, version, now: None
+    first.append(0, [b"healthy"])
+    reading.assign(T1)
+    reading.world.run(reading.fetcher.has_something)
+    if answers:
+        second.handlers[LIST_OFFSETS] = answer
+        reading.world.run(lambda: reading.fetcher.subscription.state(T1).position >= 0)
+        reading.assign(T0, T1)
+    else:
+        reading.assign(T0)
+    assert reading.take() == {T0: [b"healthy"]}
+
+
 class EpochBroker(LogBroker):
     """Its metadata tells leader epochs; `ends` are the end offsets of the epochs before the present one."""
 

@@ -145,7 +145,7 @@ class Fetcher(Recoverable):
         """Whether `take` would return or raise something."""
         return (
             self._fault is not None
-            or bool(self.positions.overdue)
+            or self.positions.has_overdue
             or self.subscription.refused
             or any(self._has_records(state) for state in self._ready)
             or any(state.has_fault_next for state in self._faulty)
@@ -201,12 +201,10 @@ class Fetcher(Recoverable):
 
     def _raise_fault(self) -> None:
         """Raises an error that comes before any record."""
-        fault = self._fault or self.subscription.take_refusal()
+        fault = self._fault or self.subscription.take_refusal() or self.positions.take_overdue()
         if fault is not None:
             self._fault = None
             raise fault
-        if self.positions.overdue:
-            raise self.positions.overdue.pop(0)
         if not self._faulty:
             return
         self._is_settled = False

@@ -79,7 +79,7 @@ class PositionLookup(Recoverable):
         self._max_wait = settings.default_api_timeout_ms / 1000
         self._overdue_at = float("inf")
         self._wake: Timer | None = None
-        self.overdue: list[KafkaError] = []
+        self._overdue: list[tuple[KafkaError, list[PartitionState]]] = []
         self.committed: OffsetFetches | None = None
 
     def pump(self, now: float) -> bool:
@@ -386,9 +386,26 @@ class PositionLookup(Recoverable):
                     overdue[cluster.leader(state.tp.topic, state.tp.partition)].append(state)
             self._watch(state.lookup_since + self._max_wait)
         for leader, states in overdue.items():
-            self.overdue.append(self._no_position(leader, states))
+            self._overdue.append((self._no_position(leader, states), states))
         if overdue:
             self._on_change(now)
+
+    @property
+    def has_overdue(self) -> bool:
+        """Whether `take_overdue` would return an error."""
+        return any(self._lacks_position(states) for _, states in self._overdue)
+
+    def take_overdue(self) -> KafkaError | None:
+        """The next error for partitions that still have no position; None without one."""
+        while self._overdue:
+            error, states = self._overdue.pop(0)
+            if self._lacks_position(states):
+                return error
+        return None
+
+    def _lacks_position(self, states: Iterable[PartitionState]) -> bool:
+        current = self._subscription.states
+        return any(state.lookup_since is not None and current.get(state.tp) is state for state in states)
 
     def _no_position(self, leader: int, states: list[PartitionState]) -> KafkaError:
         text = f"no position of {first_of(states, 5)} within {self._max_wait:g} s"
