@@ -86,7 +86,7 @@ def _chosen(options: argparse.Namespace, seed: int) -> Schedule:
 
 
 def _described(schedule: Schedule) -> str:
-    lines = [f"seed {schedule.seed}, {schedule.seconds:g} s"]
+    lines = [f"seed {schedule.seed}, {schedule.seconds:g} s{', with logins' if schedule.logs_in else ''}"]
     lines += [
         f"    {client.name} ({client.form}) {' '.join(f'{key}={value}' for key, value in client.given.items())}"
         for client in schedule.clients

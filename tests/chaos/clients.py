@@ -32,6 +32,12 @@ DELIVERED_WITHIN_S = 30.0
 BLOCKS_FOR_S = 5.0
 CALL_S = 10.0
 CLOSE_S = 20.0
+_LOGIN = {
+    "security_protocol": "SASL_PLAINTEXT",
+    "sasl_mechanism": "OAUTHBEARER",
+    "sasl_oauthbearer_unsecured_claims": {"sub": "chaos"},
+    "sasl_oauthbearer_unsecured_lifetime_ms": 4_000,
+}
 
 
 class StartAgain(Exception):  # noqa: N818 - no error
@@ -71,10 +77,15 @@ class Program:
         self.note("ended", call=number, waited=waited_for_processor() - waited)
         return result
 
+    @property
+    def way(self) -> dict[str, Any]:
+        """How its clients come to the cluster."""
+        found = {"bootstrap_servers": self.given["servers"], "client_id": self.given["name"]}
+        return found | _LOGIN if self.given["logs_in"] else found
+
     def producer(self, **settings: Any) -> Any:
         return self._clients.Producer(
-            self.given["servers"],
-            client_id=self.given["name"],
+            **self.way,
             request_timeout_ms=5_000,
             delivery_timeout_ms=round(DELIVERED_WITHIN_S * 1000),
             max_block_ms=round(BLOCKS_FOR_S * 1000),
@@ -84,8 +95,7 @@ class Program:
 
     def consumer(self, **settings: Any) -> Any:
         consumer = self._clients.Consumer(
-            self.given["servers"],
-            client_id=self.given["name"],
+            **self.way,
             group_id=self.given["group"],
             request_timeout_ms=5_000,
             auto_offset_reset="earliest",
@@ -102,8 +112,7 @@ class Program:
 
     def sharer(self) -> Any:
         consumer = self._clients.ShareConsumer(
-            self.given["servers"],
-            client_id=self.given["name"],
+            **self.way,
             group_id=self.given["group"],
             request_timeout_ms=5_000,
             share_acknowledgement_mode="explicit",

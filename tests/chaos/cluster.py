@@ -28,27 +28,41 @@ SETTINGS = {
 }
 
 
+PLAIN, LOGINS = "CLIENTS", "LOGINS"
+"""Listeners for the clients under test: one for all who come, and one where they log in, again and again."""
+_PROTOCOLS = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT", PLAIN: "PLAINTEXT", LOGINS: "SASL_PLAINTEXT"}
+_LOGIN = f"listener.name.{LOGINS.lower()}"
+_LOGIN_SETTINGS = {
+    "sasl.enabled.mechanisms": "OAUTHBEARER",
+    f"{_LOGIN}.oauthbearer.sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule "
+    "required;",
+    f"{_LOGIN}.oauthbearer.connections.max.reauth.ms": "3000",
+}
+
+
 class ChaosCluster(Cluster):
-    """`bootstrap_servers` is the way of nodes and judges, `proxied` that of the clients under test."""
+    """`bootstrap_servers` is the way of nodes and judges, `proxied` that of the clients under test.
+
+    _ways  of each listener for these clients, by node: the port of its proxy, and that behind it
+    """
 
     def __init__(self, seed: int) -> None:
-        super().__init__(RELEASE, nodes=3, overrides=SETTINGS)
+        super().__init__(RELEASE, nodes=3, overrides=SETTINGS | _LOGIN_SETTINGS)
         self._seed = seed
-        self._proxied: dict[int, int] = {}
-        self._behind: dict[int, int] = {}
+        self._ways: dict[str, dict[int, tuple[int, int]]] = {PLAIN: {}, LOGINS: {}}
         self._open = ExitStack()
-        self.proxies: dict[int, FaultyProxy] = {}
+        self.proxies: dict[int, list[FaultyProxy]] = {}
 
-    @property
-    def proxied(self) -> str:
-        """All proxies, `127.0.0.1:port` with commas between."""
-        return ",".join(f"{LOOPBACK}:{port}" for port in self._proxied.values())
+    def proxied(self, listener: str) -> str:
+        """The proxies of all nodes, `127.0.0.1:port` with commas between."""
+        return ",".join(f"{LOOPBACK}:{port}" for port, _ in self._ways[listener].values())
 
     def __enter__(self) -> Self:
         super().__enter__()
-        for node, port in self._proxied.items():
-            proxy = FaultyProxy(port, self._behind[node], self._seed + node)
-            self.proxies[node] = self._open.enter_context(proxy)
+        for ways in self._ways.values():
+            for node, (port, behind) in ways.items():
+                proxy = self._open.enter_context(FaultyProxy(port, behind, self._seed + node))
+                self.proxies.setdefault(node, []).append(proxy)
         return self
 
     def __exit__(
@@ -60,14 +74,18 @@ class ChaosCluster(Cluster):
     def _configure(self) -> None:
         super()._configure()
         for place in self._places:
-            self._proxied[place.node_id], self._behind[place.node_id] = free_ports(2)
+            for ways in self._ways.values():
+                port, behind = free_ports(2)
+                ways[place.node_id] = port, behind
             plain = f"PLAINTEXT://{LOOPBACK}:{place.port}"
-            behind, proxied = self._behind[place.node_id], self._proxied[place.node_id]
             controller = f"CONTROLLER://{LOOPBACK}:{place.controller_port}"
+            ours = {name: ways[place.node_id] for name, ways in self._ways.items()}
+            behind_all = [f"{name}://{LOOPBACK}:{behind}" for name, (_, behind) in ours.items()]
+            proxied = [f"{name}://{LOOPBACK}:{port}" for name, (port, _) in ours.items()]
             lines = [
-                f"listeners={plain},CLIENTS://{LOOPBACK}:{behind},{controller}",
-                f"advertised.listeners={plain},CLIENTS://{LOOPBACK}:{proxied}",
-                "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT",
+                f"listeners={','.join([plain, *behind_all, controller])}",
+                f"advertised.listeners={','.join([plain, *proxied])}",
+                f"listener.security.protocol.map={','.join(f'{name}:{value}' for name, value in _PROTOCOLS.items())}",
             ]
             # The last of two lines with one name counts.
             with (place.folder / "server.properties").open("a", encoding="utf-8") as file:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from itertools import chain
 
 import kwire
 from kwire.errors import KafkaError
@@ -61,7 +62,8 @@ class Faults:
                 self._move(lambda topic: topic in _COORDINATORS)
             case _:
                 for node in [fault.node] if fault.node else self._cluster.node_ids:
-                    self._cluster.proxies[node].begin(fault)
+                    for proxy in self._cluster.proxies[node]:
+                        proxy.begin(fault)
 
     def _end(self, fault: Fault) -> None:
         match fault.kind:
@@ -75,7 +77,7 @@ class Faults:
             case "kill_client" | "move_leaders" | "move_coordinators":
                 return
             case _:
-                for proxy in self._cluster.proxies.values():
+                for proxy in chain.from_iterable(self._cluster.proxies.values()):
                     proxy.end(fault)
         self._history.note("healed", fault=str(fault))
 

@@ -80,7 +80,7 @@ def _close_the_copy(program: "Program", client: Any) -> None:
 
 
 def _use_another(program: "Program", client: Any) -> None:
-    with kwire.Admin(program.given["servers"]) as own:
+    with kwire.Admin(**program.way) as own:
         own.list_topics(timeout=5.0)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import kwire
 from tests.chaos.checker import Evidence, copied_once, judge, nothing_lost, nothing_unaccepted_lost
-from tests.chaos.cluster import ChaosCluster
+from tests.chaos.cluster import LOGINS, PLAIN, ChaosCluster
 from tests.chaos.faults import Faults
 from tests.chaos.final import positions, read_topic
 from tests.chaos.history import History, read
@@ -44,7 +44,8 @@ def run(cluster: ChaosCluster, schedule: Schedule, folder: Path) -> Verdict:
     folder.mkdir(parents=True)
     history = History(folder / "faults.jsonl", "faults")
     suffix = f"{schedule.seed}-{folder.name}"
-    team = Team(schedule.clients, cluster.proxied, schedule.seed, suffix, history, folder)
+    servers_of_team = cluster.proxied(LOGINS if schedule.logs_in else PLAIN)
+    team = Team(schedule.clients, servers_of_team, schedule.seed, suffix, history, folder, logs_in=schedule.logs_in)
     topics = _create_topics(cluster, schedule, team)
     servers = cluster.bootstrap_servers
     try:

@@ -20,6 +20,8 @@ _HANGS = ("stop_leader", "stop_coordinator", "stop_share_coordinator")
 """A node hangs that a client's work depends on, whichever that is by then."""
 HABITS = {"writer": ("fork",), "member": ("leave", "fork"), "sharer": ("leave", "fork")}
 """What clients of a role may be in the habit of (`habits.py`)."""
+_LOGS_IN = 0.3
+"""The share of schedules whose clients do."""
 KINDS = (*_CUTS, "flip", *_PROCESSES, *_HANGS)
 
 
@@ -65,6 +67,8 @@ class Schedule:
     seconds: float
     clients: tuple[Client, ...]
     faults: tuple[Fault, ...]
+    logs_in: bool
+    """Whether its clients log in, by tokens that are valid for seconds: so they do it again and again."""
 
     def keeping(self, kept: list[int]) -> "Schedule":
         """The same clients under fewer faults, by their numbers."""
@@ -87,7 +91,8 @@ def draw(seed: int, seconds: float = 25.0) -> Schedule:
     faults = [_fault(rng, kind, seconds, [client.name for client in clients]) for kind in kinds]
     if "flip" not in kinds:
         faults += [_hang(rng, seconds, clients) for _ in range(rng.randint(0, 3))]
-    return Schedule(seed, seconds, tuple(clients), tuple(sorted(faults, key=lambda fault: fault.at)))
+    faults.sort(key=lambda fault: fault.at)
+    return Schedule(seed, seconds, tuple(clients), tuple(faults), logs_in=rng.random() < _LOGS_IN)
 
 
 def _fault(rng: random.Random, kind: str, seconds: float, clients: list[str]) -> Fault:

@@ -20,9 +20,19 @@ _TAIL = 1500
 class Team:
     """The clients of a schedule. Topics, groups and transactional ids get `suffix`, so that runs do not meet."""
 
-    def __init__(self, clients: Iterable[Client], servers: str, seed: int, suffix: str, history: History, folder: Path):
+    def __init__(
+        self,
+        clients: Iterable[Client],
+        servers: str,
+        seed: int,
+        suffix: str,
+        history: History,
+        folder: Path,
+        *,
+        logs_in: bool,
+    ) -> None:
         self._clients = {client.name: client for client in clients}
-        self._common = {"servers": servers, "seed": seed}
+        self._common = {"servers": servers, "seed": seed, "logs_in": logs_in}
         self._suffix = suffix
         self._history = history
         self._folder = folder
