@@ -434,6 +434,21 @@ def test_closing_tells_what_is_acknowledged_and_ends_the_session(broker: ShareBr
     assert consumer.polling.membership.state == OUT
 
 
+@pytest.mark.parametrize("outcome", [{0: 7}, 7])
+def test_an_answer_that_comes_while_it_closes_decides_what_would_be_told_again(
+    broker: ShareBroker, consumer: Consumer, outcome: Any
+) -> None:
+    broker.script.append([acquired(0, 0, 1)])
+    consumer.poll()
+    broker.outcomes.append(outcome)
+    broker.takes_s = [0.5]
+    call = consumer.polling.commit(consumer.world.now, consumer.world.now + 60)
+    consumer.world.run(lambda: bool(broker.acks))
+    consumer.close()
+    assert call.done
+    assert isinstance(call.outcomes[T0], errors.BrokerError)
+
+
 def test_closing_renews_nothing(broker: ShareBroker, consumer: Consumer) -> None:
     broker.script.append([acquired(0, 0, 1)])
     consumer.acknowledge(consumer.poll(), "renew")

@@ -12,7 +12,7 @@ fetch of the same partitions; a renewal never does, since a fetch with one bring
     of a session that is not open any more         SHARE_SESSION_NOT_FOUND
     NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH,   that error: the locks are gone with the leader
     UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID
-    another retriable error                        sent again until its deadline
+    another retriable error                        sent again until its deadline, unless the consumer closes
     INVALID_RECORD_STATE and others                that error: mostly, the lock has expired
     a partition that the response leaves out       INVALID_RECORD_STATE
 """
@@ -425,7 +425,8 @@ class ShareFetcher(Recoverable):
         session.failures = session.failures if session.retry_at > now else 0
         for each in acks:
             error = outcomes.get(each.place.key, _unanswered())
-            if isinstance(error, BrokerError) and error.retriable and error.code not in _LOCKS_ARE_GONE:
+            may_pass = isinstance(error, BrokerError) and error.retriable and error.code not in _LOCKS_ARE_GONE
+            if may_pass and not self._is_closing:
                 session.waiting.append(each)
                 self._back_off(session, now)
             else:
@@ -507,7 +508,7 @@ class ShareFetcher(Recoverable):
             session.answered()
         if error.stale_metadata:
             self._core.cluster.refresh(now)
-        again = error.retriable and error.code not in _SESSION_IS_LOST
+        again = error.retriable and error.code not in _SESSION_IS_LOST and not self._is_closing
         if again:
             session.waiting.extendleft(reversed(acks))
         else:
