@@ -20,7 +20,12 @@ from kwire.engine.groups.consumer_group_states import (
 )
 from kwire.engine.groups.epoch_heartbeats import MAX_INTERVAL_S
 from kwire.schema.api_keys import FIND_COORDINATOR
-from kwire.schema.error_codes import COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
+from kwire.schema.error_codes import (
+    COORDINATOR_NOT_AVAILABLE,
+    GROUP_AUTHORIZATION_FAILED,
+    NOT_COORDINATOR,
+    TOPIC_AUTHORIZATION_FAILED,
+)
 from tests.engine.groups import new_protocol
 from tests.engine.groups.new_protocol import IDS, Consumer, CoordinatingBroker
 
@@ -263,6 +268,27 @@ def test_subscribing_anew_begins_anew_after_an_error(broker: CoordinatingBroker,
     consumer.poll(0.5)
     assert consumer.membership.take_fault() is None
     assert consumer.read == ["t-0"]
+
+
+def test_one_that_has_left_after_an_error_is_told_of_it_no_more(broker: CoordinatingBroker, consumer: Consumer) -> None:
+    """Polls of partitions that the program assigns to itself go on without the group."""
+    broker.script.extend([GROUP_AUTHORIZATION_FAILED])
+    consumer.poll(0.5)
+    assert consumer.membership.state == FATAL
+    consumer.leave()
+    assert consumer.membership.take_fault() is None
+    assert consumer.membership.state == OUT
+
+
+def test_another_subscription_is_not_told_of_errors_of_the_one_before(
+    broker: CoordinatingBroker, consumer: Consumer
+) -> None:
+    broker.script.extend([{"t": [0]}, None])
+    consumer.poll(1.5)
+    broker.script.append(TOPIC_AUTHORIZATION_FAILED)
+    consumer.world.run(lambda: consumer.membership.fault is not None)
+    consumer.subscribe("v")
+    assert consumer.membership.take_fault() is None
 
 
 def test_a_broker_without_the_protocol_is_named(consumer: Consumer) -> None:

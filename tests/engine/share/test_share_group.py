@@ -484,6 +484,14 @@ def test_what_is_not_authorized_is_told(broker: ShareBroker, consumer: Consumer)
         consumer.poll(3)
 
 
+def test_another_subscription_is_not_told_of_errors_of_the_one_before(broker: ShareBroker, consumer: Consumer) -> None:
+    consumer.poll()
+    broker.heartbeat_errors.append(29)
+    consumer.world.run(lambda: consumer.polling.membership.fault is not None)
+    consumer.polling.subscribe(("u",), consumer.world.now)
+    assert consumer.polling.membership.take_fault() is None
+
+
 def test_does_not_poll_without_topics(consumer: Consumer) -> None:
     consumer.polling.subscribe((), consumer.world.now)
     with pytest.raises(errors.ConfigError, match="subscribe"):

@@ -208,9 +208,9 @@ class ConsumerMembership(Membership):
         self._topics = frozenset(topics or ())
         self._subscription.subscribe(topics or (), now)
         self._pattern = pattern
+        self.fault = None
         if self.state == FATAL:
             self.move(OUT)
-            self.fault = None
         self._heartbeats.hurry(now)
 
     @override
@@ -286,13 +286,14 @@ class ConsumerMembership(Membership):
             static = self._settings.group_instance_id is not None
             self.log.info("leaves%s: %s", ", and keeps its place as a static member" if static else "", WHY_IT_LEAVES)
         self.active = self.has_joined = False
+        self.fault = None
         self.lost_by = "it has left the group"
         self._unreleased_since = None
         self._give_up(now)
         self.forget_events()
         self._subscription.assign((), now)
         self._names.stop()
-        if self.state not in (OUT, FATAL):
+        if self.state != OUT:
             self.move(OUT)
         if was_member:
             self._say_goodbye(on_done, now)

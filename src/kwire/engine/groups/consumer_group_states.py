@@ -75,5 +75,5 @@ MOVES: Moves = {
         "unsubscribed: on_revoked runs",
         {OUT: "`leave`", FATAL: "an error that waiting does not mend"},
     ),
-    FATAL: State("failed: each poll raises the error", {OUT: "subscribe"}),
+    FATAL: State("failed: each poll raises the error", {OUT: "subscribe, or `leave`"}),
 }

@@ -93,9 +93,9 @@ class ShareMembership(Lifecycle, Recoverable):
     def subscribe(self, topics: tuple[str, ...], now: float) -> None:
         """Wants records of these topics, from the next poll on."""
         self.topics = topics
+        self.fault = None
         if self.state == FATAL:
             self.move(OUT)
-            self.fault = None
         self._heartbeats.hurry(now)
 
     def poll(self, now: float) -> None:
