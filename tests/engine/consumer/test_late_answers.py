@@ -7,7 +7,7 @@ from typing import Any
 from kwire import protocol
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.fetch_sessions import CLOSE_BELOW, OPEN_AT
-from kwire.schema.api_keys import OFFSET_FOR_LEADER_EPOCH
+from kwire.schema.api_keys import FETCH, OFFSET_FOR_LEADER_EPOCH
 from tests.engine.consumer.test_fetcher import T0, A, B, Reading
 from tests.engine.consumer.test_position_lookup import EpochBroker
 
@@ -94,3 +94,23 @@ def test_the_end_of_a_session_does_not_have_an_epoch_looked_up_twice() -> None:
         reading.world.run(reading.world.now + 0.3)
     assert warnings == []
     assert got[:4] == [b"2", b"3", b"4", b"5"]
+
+
+def test_a_partition_is_read_from_its_next_leader_while_the_last_one_hangs() -> None:
+    first, second = EpochBroker(), EpochBroker()
+    second.node_id = 1
+    for broker in (first, second):
+        broker.brokers, broker.topics, broker.logs = {0: A, 1: B}, {"t": [1]}, first.logs
+    reading = Reading(first, {B: second}).assign(T0)
+    first.append(0, [b"before"], partition_leader_epoch=5)
+    assert reading.take() == {T0: [b"before"]}
+    second.handlers[FETCH] = lambda message, version, now: None
+    reading.world.run(lambda: reading.fetcher.subscription.state(T0).in_flight)
+    for broker in (first, second):
+        broker.topics, broker.epoch = {"t": [0]}, 6
+        broker.ends[5] = 1
+    first.append(0, [b"after"], partition_leader_epoch=6)
+    reading.world.core.cluster.refresh(reading.world.now)
+    begun = reading.world.now
+    assert reading.take() == {T0: [b"after"]}
+    assert reading.world.now - begun < 2.0

@@ -18,6 +18,7 @@ the partitions that it asks for.
                 again when the rest is handed out
     replicas    one that refuses or cannot be reached is left at once, and the leader is asked for the records itself
                 for LEADER_FOR_S; an offset that is out of range there is not believed
+    elections   a partition is asked for at its next leader although the last one has not answered
     faults      what precedes a bad batch is handed out, then the next call raises the fault, with the offset to seek to
                 after it, whatever other partitions have
     v13+        topics by id; while an id is not known the request stays at v12
@@ -45,6 +46,7 @@ from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.common.topic_totals import TopicTotals
+from kwire.engine.consumer.data_faults import batch_too_large, in_data
 from kwire.engine.consumer.fetch_sessions import SESSION_CODES, Asked, FetchSession
 from kwire.engine.consumer.fetch_sources import FetchStats, Source
 from kwire.engine.consumer.hand_out import HandOut
@@ -52,8 +54,7 @@ from kwire.engine.consumer.partition_state import PartitionState
 from kwire.engine.consumer.position_lookup import PositionLookup
 from kwire.engine.consumer.subscription import Subscription
 from kwire.engine.settings.clients import ConsumerSettings
-from kwire.errors import AuthError, CodecError, KafkaError, LimitError
-from kwire.errors.wording import Wording
+from kwire.errors import AuthError, KafkaError, LimitError
 from kwire.schema.api_keys import FETCH
 from kwire.schema.error_codes import OFFSET_OUT_OF_RANGE
 
@@ -241,8 +242,20 @@ class Fetcher(Recoverable):
     def _on_metadata(self, now: float) -> None:
         self.subscription.on_metadata(now)
         self._forget_brokers()
+        self._leave_former_leaders(now)
         self._is_settled = False
         self.pump_if_due(now)
+
+    def _leave_former_leaders(self, now: float) -> None:
+        """A leader that hangs holds up nothing that another one has taken over."""
+        for source in self._sources.values():
+            for tp in source.session.changed if source.in_flight else ():
+                asked, state = source.session.asked.get(tp), self.subscription.states.get(tp)
+                if asked is None or state is None or state.revision != asked.revision:
+                    continue
+                newer = self._core.cluster.leader_epoch(tp.topic, tp.partition) > asked.leader_epoch
+                if newer and self._node_of(state, now) not in (source.node, None):
+                    state.forget_asked()
 
     def _forget_brokers(self) -> None:
         """Brokers that have left the cluster, once nothing is in flight and all that they gave is handed out."""
@@ -614,7 +627,7 @@ class Fetcher(Recoverable):
             self._is_full = True  # there may be enough when it comes again, with nothing else in memory
         elif fault is not None:
             self._is_settled = False
-            state.fault = _in_data(fault.error, state.tp, fault.base_offset, fault.next_offset)
+            state.fault = in_data(fault.error, state.tp, fault.base_offset, fault.next_offset)
         elif not records.consumed:
             self._ask_for_more(state, records.needed, version)
         return records.decompressed_bytes + records.index_bytes
@@ -626,16 +639,7 @@ class Fetcher(Recoverable):
         self._is_settled = False
         limit = self._core.settings.receive_message_max_bytes
         if needed > limit or state.max_bytes >= limit:
-            state.fault = LimitError(
-                Wording(
-                    "{place} at offset {offset}: a batch of {needed} bytes is above "
-                    "{receive_message_max_bytes}={limit}",
-                    place=str(state),
-                    offset=state.fetch_at,
-                    needed=needed,
-                    limit=limit,
-                )
-            )
+            state.fault = batch_too_large(state, needed, limit)
             return
         state.max_bytes = min(max(state.max_bytes * 2, needed), limit)
 
@@ -688,16 +692,3 @@ class Fetcher(Recoverable):
 
 def _ignore(text: str) -> None:
     """The listener for warnings where there is none."""
-
-
-def _in_data(error: CodecError, tp: TopicPartition, offset: int, seek_to: int) -> CodecError:
-    """The codec's error with the place in the log, and the offset to seek to after it."""
-    error.message = Wording(
-        "{place} at offset {offset}: {why}; seek to {seek_to} to skip it",
-        place=str(tp),
-        offset=offset,
-        why=error.message,
-        seek_to=seek_to,
-    )
-    error.topic, error.partition, error.record_offset, error.seek_to = tp.topic, tp.partition, offset, seek_to
-    return error
