@@ -17,11 +17,15 @@ _SLOW_PART_S = 0.05
 
 
 class Connection:
-    """One connection of a client through the proxy. Silent: what is said on it is lost, until it is cut."""
+    """One connection of a client through the proxy. Silent: what is said on it is lost, until it is cut.
+
+    Its `pumps` are kept here, as asyncio would drop those of a silent one, which wait for nothing, and end both sides.
+    """
 
     def __init__(self, client: str, writers: list[asyncio.StreamWriter]) -> None:
         self.client = client
         self.silent = False
+        self.pumps: list[asyncio.Task[None]] = []
         self._writers = writers
 
     def suffers(self, fault: Fault) -> bool:
@@ -76,18 +80,17 @@ class FaultyProxy(Proxy):
         first = await reader.read(_PART)
         connection = Connection(_client_id(first), writers)
         self._connections.add(connection)
-        pumps: list[asyncio.Task[None]] = []
         try:
             connection.silent = self._of(connection, "split") is not None
             far_reader, far_writer = await asyncio.open_connection(LOOPBACK, self._target)
             writers.append(far_writer)
-            pumps = [
+            connection.pumps = [
                 asyncio.create_task(self._pump(connection, first, reader, far_writer)),
                 asyncio.create_task(self._pump(connection, b"", far_reader, writers[0])),
             ]
             life = self._of(connection, "reset")
             await asyncio.wait(
-                pumps,
+                connection.pumps,
                 return_when=asyncio.FIRST_COMPLETED,
                 timeout=self._rng.uniform(0.02, life.amount) if life else None,
             )
@@ -96,7 +99,7 @@ class FaultyProxy(Proxy):
         except asyncio.CancelledError:
             return  # the proxy ends; asyncio would tell of each connection
         finally:
-            for pump in pumps:
+            for pump in connection.pumps:
                 pump.cancel()
             self._connections.discard(connection)
 
