@@ -24,6 +24,7 @@ SETTINGS = {
     "group.share.record.lock.duration.ms": "3000",
     "group.share.min.record.lock.duration.ms": "1000",
     "group.share.max.delivery.count.limit": "25",
+    "group.share.initialize.retry.interval.ms": "1000",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
 }
 
