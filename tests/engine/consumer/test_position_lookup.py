@@ -47,6 +47,27 @@ def test_positions_that_take_too_long_are_one_error_for_each_broker() -> None:
     assert reading.take() == {T0: [b"goes on"]}
 
 
+@pytest.mark.parametrize("api_key", [LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH])
+def test_a_position_is_asked_of_the_next_leader_while_the_last_one_hangs(api_key: int) -> None:
+    first, second = EpochBroker(), EpochBroker()
+    second.node_id = 1
+    for broker in (first, second):
+        broker.brokers, broker.topics, broker.logs = {0: A, 1: B}, {"t": [0, 1]}, first.logs
+    reading = Reading(first, {B: second})
+    first.append(1, [b"0", b"1"], partition_leader_epoch=5)
+    second.handlers[api_key] = lambda message, version, now: None
+    reading.assign(T1)
+    if api_key == OFFSET_FOR_LEADER_EPOCH:
+        reading.fetcher.subscription.state(T1).seek(1, 4)
+    reading.world.run(lambda: api_key in [key for key, _, _ in second.requests])
+    for broker in (first, second):
+        broker.topics, broker.epoch = {"t": [0, 0]}, 6
+    reading.world.core.cluster.refresh(reading.world.now)
+    begun = reading.world.now
+    assert reading.take()[T1][-1:] == [b"1"]
+    assert reading.world.now - begun < 2.0
+
+
 def test_a_leader_that_answers_again_is_read_from_again() -> None:
     reading, _, second = two_brokers()
     answer = second.handlers[LIST_OFFSETS]

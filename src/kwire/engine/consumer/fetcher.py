@@ -242,6 +242,7 @@ class Fetcher(Recoverable):
     def _on_metadata(self, now: float) -> None:
         self.subscription.on_metadata(now)
         self._forget_brokers()
+        self.positions.leave_former_leaders()
         self._leave_former_leaders(now)
         self._is_settled = False
         self.pump_if_due(now)

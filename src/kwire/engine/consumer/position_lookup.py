@@ -5,6 +5,7 @@ holds up its own partitions only. Partitions without a position for default_api_
 broker, and looked up further.
 
     committed  OffsetFetch, for a partition that is new to a consumer with a group; where nothing is committed, reset
+    elections  where another broker leads a partition by now, it is asked although the last one has not answered
     reset      ListOffsets, for a partition without a position and with a time to look it up by
     validate   OffsetForLeaderEpoch v3 and later, when the metadata has a newer leader epoch than the position was last
                checked for: a log that ends before the position was truncated (KIP-320). With an auto_offset_reset the
@@ -56,6 +57,8 @@ _VALIDATING_VERSIONS = range(3, 5)
 
 EpochPartition = protocol.OffsetForLeaderEpochRequest.OffsetForLeaderTopic.OffsetForLeaderPartition
 
+NO_LEADER = -1
+
 Asked = dict[TopicPartition, tuple[PartitionState, int]]
 """The partitions of one request, each with its state and the revision of it that was asked for."""
 
@@ -79,6 +82,7 @@ class PositionLookup(Recoverable):
         self._max_wait = settings.default_api_timeout_ms / 1000
         self._overdue_at = float("inf")
         self._wake: Timer | None = None
+        self._at: dict[int, list[Asked]] = defaultdict(list)
         self._overdue: list[tuple[KafkaError, list[PartitionState]]] = []
         self.committed: OffsetFetches | None = None
 
@@ -217,7 +221,7 @@ class PositionLookup(Recoverable):
     # -- offsets by time --------------------------------------------------------------------------------------------
 
     def _ask_offsets(self, leader: int, states: list[PartitionState], now: float) -> None:
-        asked = _asked(states)
+        asked = self._asked_at(leader, states)
         times = {state.tp: LATEST if state.reset_to is None else state.reset_to for state in states}
         self._core.request(
             leader,
@@ -261,7 +265,7 @@ class PositionLookup(Recoverable):
         return not self._must_be_checked(state)
 
     def _ask_epochs(self, leader: int, states: list[PartitionState], now: float) -> None:
-        asked = _asked(states)
+        asked = self._asked_at(leader, states)
         cluster = self._core.cluster
         made = protocol.OffsetForLeaderEpochRequest
         topics: dict[str, list[EpochPartition]] = defaultdict(list)
@@ -323,6 +327,20 @@ class PositionLookup(Recoverable):
         self._on_change(now)
 
     # -- both -------------------------------------------------------------------------------------------------------
+
+    def _asked_at(self, leader: int, states: Iterable[PartitionState]) -> Asked:
+        """Notes that this leader is asked about these."""
+        asked = _asked(states)
+        self._at[leader] = [*filter(None, self._at[leader]), asked]
+        return asked
+
+    def leave_former_leaders(self) -> None:
+        """A leader that hangs holds up nothing that another one has taken over."""
+        for leader, questions in self._at.items():
+            for asked in questions:
+                for tp in list(asked):
+                    if self._core.cluster.leader(tp.topic, tp.partition) not in (leader, NO_LEADER):
+                        self._taken(asked, tp)
 
     def _taken(self, asked: Asked, tp: TopicPartition) -> PartitionState | None:
         """The state that a row is about, if it is still read from where it was when asked."""
