@@ -70,12 +70,13 @@ class ShareConsumerFront(Front[ShareConsumerSettings]):
         return of_share_consumer(self._polling.membership)
 
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Reads these topics from the next poll on; the topics of an earlier call no more."""
+        """Reads these topics from the next poll on; the topics of an earlier call no more: what no poll has returned of
+        them is released."""
         names = tuple(dict.fromkeys(arguments.topic_names(topics)))
         self._door.do(partial(self._polling.subscribe, names))
 
     def unsubscribe(self) -> None:
-        """Leaves the group. Records in hand may still be acknowledged."""
+        """Leaves the group. Records in hand may still be acknowledged; those that no poll has returned are released."""
         self._door.do(lambda now: self._polling.unsubscribe(now, _ignore))
 
     def subscription(self) -> set[str]:
