@@ -63,6 +63,17 @@ def read(consumer: ShareConsumer, count: int) -> list[ConsumerRecord]:
     return found
 
 
+def test_what_one_that_unsubscribes_has_not_returned_goes_to_others_at_once(broker: Broker) -> None:
+    """Their locks would last for a minute."""
+    write(broker, [b"%d" % number for number in range(10)])
+    with member_of(broker) as leaving, member_of(broker) as staying:
+        first = leaving.poll(PATIENT, max_records=1)
+        leaving.unsubscribe()
+        assert [record.offset for record in read(staying, 9)] == list(range(1, 10))
+        leaving.acknowledge(first)
+        assert leaving.commit() == {T0: None}
+
+
 def test_each_record_goes_to_one_member(broker: Broker) -> None:
     write(broker, [b"%d" % number for number in range(50)])
     write(broker, [b"%d" % number for number in range(50, 100)], partition=1)
