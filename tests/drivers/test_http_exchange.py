@@ -222,3 +222,18 @@ def test_a_body_that_is_no_object() -> None:
     for body in (b"", b"[1]", b"[" * 100_000, b"{" + b'"a":{' * 50_000, b"\xff", b"9" * 5000, b"1e999", b"NaN"):
         assert Answer(200, body).json_object() == {}
     assert Answer(200, json.dumps({"a": float("inf")}).encode()).json_object() == {"a": float("inf")}
+
+
+@pytest.mark.parametrize("port", ["99999", "65536", "-1", "x", "9" * 5000])
+def test_a_redirect_to_a_port_that_cannot_be_is_given_up_with_the_reason(port: str) -> None:
+    answer = f"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{port}/\r\nContent-Length: 0\r\n\r\n".encode()
+    with bad_server(answering(answer)) as server:
+        assert given_up(server.url, SOON)
+
+
+@pytest.mark.parametrize("value", ["Bearer s3cret\n", "Bearer s3cret\u20ac", "Bearer s3cret\r\nX: y"])
+def test_a_header_that_cannot_be_sent_is_not_shown(value: str) -> None:
+    request = Request("http://127.0.0.1:9/", headers={"Authorization": value})
+    with pytest.raises(TransientError, match="header Authorization of the request has characters") as caught:
+        exchange(request, ssl.create_default_context(), Limits(time.monotonic() + SOON, MAX_SIZE), NoRedirects())
+    assert "s3cret" not in repr(caught.value)

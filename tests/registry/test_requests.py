@@ -203,6 +203,17 @@ def test_a_token_is_sent_and_shown_nowhere(server: RegistryServer) -> None:
     assert {header for _, header in server.requests} == {"Bearer s3cret-token"}
 
 
+@pytest.mark.parametrize("token", ["s3cret-token\n", "s3cret\r\nX: y", "s3cret-t\u00f6ken"])
+@pytest.mark.parametrize("given", [lambda text: text, lambda text: lambda: text, lambda text: lambda: (text, 9.0)])
+def test_a_token_that_no_header_can_have_is_refused_and_not_shown(
+    given: Any, token: str, server: RegistryServer
+) -> None:
+    with pytest.raises(ConfigError, match="token: it has characters that no header can have") as caught:
+        at(server.url, token=given(token)).by_id(7)
+    assert "s3cret" not in f"{caught.value!r} {caught.value.__cause__!r}"
+    assert server.requests == []
+
+
 def test_a_token_is_asked_for_anew_when_it_has_no_lifetime_or_that_is_over(server: RegistryServer) -> None:
     for lifetime, times in ((None, 3), (60.0, 1), (0.0, 3)):
         given: list[int] = []

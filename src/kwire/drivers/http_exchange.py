@@ -125,16 +125,24 @@ def exchange(request: Request, context: ssl.SSLContext, limits: Limits, redirect
     made elsewhere have none.
     """
     context.sslsocket_class = _TlsSocket
+    _check_headers(request)
     try:
         with ExitStack() as opened:
             return _answer(_opener(request, context, limits, redirects, opened), request, limits)
     except URLError as error:
         fault: object = error.reason
-    except (OSError, HTTPException, ValueError) as error:
+    except (OSError, HTTPException, ValueError, OverflowError) as error:  # the last: a port that cannot be
         fault = error
     if isinstance(fault, ssl.SSLError) and not isinstance(fault, ssl.SSLEOFError):
         raise fault
     raise TransientError(_TOO_SLOW if isinstance(fault, TimeoutError) else _words(fault)) from None
+
+
+def _check_headers(request: Request) -> None:
+    """TransientError, which shows no value, for one that http.client would refuse with its text."""
+    for name, value in request.header_items():
+        if not (value.isascii() and value.isprintable()):
+            raise TransientError(f"the header {name} of the request has characters that no header can have")
 
 
 def _words(fault: object) -> str:

@@ -81,7 +81,10 @@ class RegistrySettings:
     def authorization(self, endpoint: Endpoint) -> str:
         """The header by which the registry knows who asks; "" where it asks for none. May call the token's callable."""
         if self.token:
-            return f"Bearer {self._bearer()}"
+            bearer = self._bearer()
+            if not _is_header_value(bearer):
+                raise ConfigError("token: it has characters that no header can have; does it end with a line?")
+            return f"Bearer {bearer}"
         user, password = endpoint.username or self.username, endpoint.password or self.password
         if not user and not password:
             return ""
@@ -214,9 +217,13 @@ def _headers(given: Mapping[str, str]) -> tuple[tuple[str, Secret], ...]:
     for name, value in given.items():
         if not (isinstance(name, str) and isinstance(value, str) and _HEADER_NAME.fullmatch(name)):
             raise ConfigError("headers: expected names and texts of HTTP headers")
-        if not value.isprintable() or not value.isascii():
+        if not _is_header_value(value):
             raise ConfigError(f"headers: the value of {name} has characters that no header can have")
     return tuple((name, Secret(value)) for name, value in given.items())
+
+
+def _is_header_value(text: str) -> bool:
+    return text.isascii() and text.isprintable()
 
 
 def _path(given: str | os.PathLike[str] | None) -> str:
