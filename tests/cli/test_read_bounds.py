@@ -129,6 +129,8 @@ def test_what_no_topic_matches(kwire: Kwire, topics: Broker) -> None:
     assert (outcome.code, "no topic matches '^none' or '^never'" in outcome.err) == (1, True)
     broken = kwire("consume", "^audit-(")
     assert (broken.code, "'^audit-(' is not a regular expression: missing )" in broken.err) == (2, True)
+    endless = kwire("consume", "^audit{99999999999}")
+    assert (endless.code, "is not a regular expression: the repetition" in endless.err) == (2, True)
     missing = kwire("consume", "orders", "audit-eu", "-p", "1")
     assert (missing.code, "'audit-eu' has no partition 1; it has 0 to 0" in missing.err) == (1, True)
 

@@ -111,6 +111,8 @@ def test_forms_say_what_keys_and_values_are() -> None:
         ("lenght(value)", r"there is no function lenght\(\)"),
         ("key && length(value, key)", r"length\(\) takes 1, not 2"),
         ("value~(", r"missing \), unterminated subpattern"),
+        ("value~a{99999999999}", "the repetition number is too large"),
+        ("key~" + "(" * 5000, "it is nested too deeply"),
         ("not_null()", r"not_null\(\) takes 1 or more, not 0"),
     ],
 )

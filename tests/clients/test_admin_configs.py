@@ -12,6 +12,7 @@ import kwire
 from kwire import Admin, errors
 from kwire.admin import ConfigResource
 from kwire.testing import Broker
+from tests.expressions import UNREADABLE
 
 T, U = ConfigResource("topic", "t"), ConfigResource("topic", "u")
 
@@ -155,6 +156,13 @@ def test_a_broker_is_changed_by_itself_and_all_brokers_by_the_controller(broker:
     assert values_of(admin, ("broker", "3"), "log.cleaner.threads") == {"log.cleaner.threads": "3"}
     asked = {node: broker.request_count("IncrementalAlterConfigs", node=node) for node in broker.nodes}
     assert {node for node, count in asked.items() if count} == {2, broker.controller}
+
+
+@pytest.mark.parametrize("pattern", UNREADABLE)
+def test_client_metrics_match_by_patterns_that_can_be_read(admin: Admin, pattern: str) -> None:
+    with pytest.raises(errors.broker.InvalidConfigError):
+        admin.incremental_alter_configs({("client-metrics", "m"): {"match": f"client_id={pattern}"}})
+    admin.incremental_alter_configs({("client-metrics", "m"): {"match": "client_id=a.*,client_software_name=x"}})
 
 
 def test_groups_and_client_metrics_have_configs(admin: Admin) -> None:

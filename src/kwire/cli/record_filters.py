@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from kwire.cli.record_columns import Look, bytes_column, raw, values_column
 from kwire.cli.usage import UsageError
 from kwire.cli.value_forms import BYTES, parse_json, shown
+from kwire.engine.common.expressions import compiled
 
 if TYPE_CHECKING:
     from kwire._codec import Record
@@ -77,8 +78,8 @@ def _by_header(name: bytes, data: bytes) -> Filter:
 
 def _searching(text: str, regex: str) -> Callable[[bytes], object]:
     try:
-        return re.compile(fsencode(regex)).search
-    except re.error as error:
+        return compiled(fsencode(regex)).search
+    except ValueError as error:
         raise UsageError(f"--filter {text!r}: {error}") from None
 
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from kwire.cli.connecting import opened, waiting
 from kwire.cli.usage import UsageError
+from kwire.engine.common.expressions import compiled
 from kwire.errors import UnknownTopicError
 
 
@@ -45,6 +46,6 @@ def matching(options: argparse.Namespace, pattern: str) -> list[str]:
 
 def _check(text: str) -> None:
     try:
-        re.compile(text)
-    except re.error as error:
+        compiled(text)
+    except ValueError as error:
         raise UsageError(f"{text!r} is not a regular expression: {error}") from None

@@ -27,6 +27,7 @@ from kwire.testing.contents import Contents
 from tests.each import each
 from tests.engine.embedded_world import EmbeddedWorld
 from tests.engine.groups.group_world import GroupMember, partitions_of
+from tests.expressions import UNREADABLE
 
 CODES = [code for code in range(-1, 134) if code and errors.broker.by_code(code).code == code]
 LATER = {COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR}
@@ -281,8 +282,12 @@ def test_a_pattern_is_for_whole_names_and_leaves_the_cluster_s_own_topics_out() 
     pattern = TopicPattern("t|__.*", exclude_internal=True)
     assert [pattern(name, name == "__own") for name in ("t", "tt", "__own", "__mine")] == [True, False, False, True]
     assert TopicPattern("__.*", exclude_internal=False)("__own", True)
+
+
+@pytest.mark.parametrize("pattern", UNREADABLE)
+def test_a_pattern_that_python_cannot_read_is_refused(pattern: str) -> None:
     with pytest.raises(errors.ConfigError, match="is not a regular expression"):
-        TopicPattern("*", exclude_internal=True)
+        TopicPattern(pattern, exclude_internal=True)
 
 
 def test_a_pattern_follows_topics_that_come() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from kwire.errors import ConfigError
 from kwire.spark.options.topic_pattern import check_pattern
+from tests.expressions import UNREADABLE
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_what_means_the_same_is_taken(pattern: str) -> None:
         re.compile(pattern)
 
 
-@pytest.mark.parametrize("pattern", ["(", r"\p{Lower}+", r"\Qa.b\E", "(?<name>a)"])
+@pytest.mark.parametrize("pattern", [*UNREADABLE, r"\p{Lower}+", r"\Qa.b\E", "(?<name>a)"])
 def test_what_python_does_not_know_is_refused(pattern: str) -> None:
     with pytest.raises(ConfigError, match=r"subscribePattern: '.*' is not a regular expression in Python's syntax: "):
         check_pattern("subscribePattern", pattern)

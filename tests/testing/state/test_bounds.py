@@ -7,10 +7,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from kwire.errors import BrokerError, ConfigError
+from kwire.errors import broker as codes
+from kwire.protocol import DescribeConfigsRequest
 from kwire.testing import Broker
 from kwire.testing.records import producer_state
 from kwire.testing.records.producer_state import ProducerStates
 from kwire.testing.records.record_sets import Entry, entries_of
+from kwire.testing.settings.config_names import BROKER
 from kwire.testing.state import quotas, telemetry
 from kwire.testing.state.quotas import CLIENT_ID, Quotas
 from kwire.testing.state.telemetry import Telemetry, TelemetryPush
@@ -100,3 +103,10 @@ def _entry(producer_id: int, *, base_sequence: int = 0, transactional: bool = Fa
     identity = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": base_sequence}
     (found,) = entries_of(batch(b"a", **identity, is_transactional=transactional))
     return found
+
+
+def test_no_number_of_digits_makes_the_id_of_a_broker() -> None:
+    broker = InProcess("4.4.0")
+    resource = DescribeConfigsRequest.DescribeConfigsResource(resource_type=BROKER, resource_name="9" * 5000)
+    [found] = broker.ask(DescribeConfigsRequest(resources=[resource]), 4).results
+    assert found.error_code == codes.INVALID_REQUEST.code

@@ -22,6 +22,7 @@ from kwire.testing.records.control_batches import end_marker
 from kwire.testing.settings.properties import BrokerProperties
 from kwire.testing.state.coordinators import TRANSACTION
 from kwire.testing.state.transactions import State
+from tests.expressions import UNREADABLE
 from tests.testing.in_process import WALL_CLOCK_MS, InProcess
 from tests.testing.state.transaction_requests import (
     V1,
@@ -425,8 +426,9 @@ def test_transactions_are_listed_by_filters() -> None:
         "younger": [],
     }
     assert list(answers["ongoing"].unknown_state_filters) == ["Nonsense"]
-    broken = broker.ask(ListTransactionsRequest(transactional_id_pattern="("), 2)
-    assert broken.error_code == codes.INVALID_REGULAR_EXPRESSION.code
+    for pattern in UNREADABLE:
+        broken = broker.ask(ListTransactionsRequest(transactional_id_pattern=pattern), 2)
+        assert broken.error_code == codes.INVALID_REGULAR_EXPRESSION.code
 
 
 def test_producers_are_described_with_their_open_transaction() -> None:

@@ -5,8 +5,7 @@ Layer 3, no I/O. Loaded where a subscription has a pattern.
 
 from __future__ import annotations
 
-import re
-
+from kwire.engine.common.expressions import compiled
 from kwire.errors import ConfigError
 
 
@@ -17,8 +16,8 @@ class TopicPattern:
 
     def __init__(self, pattern: str, *, exclude_internal: bool) -> None:
         try:
-            self._expression = re.compile(pattern)
-        except re.error as error:
+            self._expression = compiled(pattern)
+        except ValueError as error:
             raise ConfigError(f"pattern={pattern!r} is not a regular expression: {error}") from None
         self._excludes_internal = exclude_internal
 

@@ -11,6 +11,7 @@ import re
 import warnings
 from typing import Final
 
+from kwire.engine.common.expressions import compiled
 from kwire.errors import ConfigError
 
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
@@ -29,8 +30,8 @@ def check_pattern(option: str, pattern: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            re.compile(pattern)
-    except re.error as fault:
+            compiled(pattern)
+    except ValueError as fault:
         raise ConfigError(f"{option}: '{pattern}' is not a regular expression in Python's syntax: {fault}") from None
     return pattern
 

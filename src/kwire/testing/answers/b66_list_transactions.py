@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 
+from kwire.engine.common.expressions import compiled
 from kwire.errors import broker as codes
 from kwire.protocol import ListTransactionsRequest, ListTransactionsResponse
 from kwire.testing.requests import RequestContext
@@ -28,8 +29,8 @@ _State = ListTransactionsResponse.TransactionState
 def answer(context: Context) -> ListTransactionsResponse:
     """The transactional ids that pass the filters."""
     try:
-        pattern = re.compile(context.request.transactional_id_pattern or "")
-    except re.error:
+        pattern = compiled(context.request.transactional_id_pattern or "")
+    except ValueError:
         return refuse(context, codes.INVALID_REGULAR_EXPRESSION.code)
     found = [each for each in context.cluster.transactions if _is_asked_for(context, each, pattern)]
     return ListTransactionsResponse(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from kwire.engine.common import expressions
 from kwire.errors import broker as codes
 
 _NOT_IN_RE2 = re.compile(r"\(\?(?:=|!|<=|<!|>|\()|\(\?P=|(?<!\\)(?:\\\\)*\\[1-9]|(?<!\\)(?:\\\\)*[*+?}]\+")
@@ -19,6 +20,6 @@ def compiled(pattern: str) -> re.Pattern[str]:
     if _NOT_IN_RE2.search(pattern):
         raise codes.INVALID_REGULAR_EXPRESSION(f"{pattern!r} is not a regular expression of RE2")
     try:
-        return re.compile(_NAMED_GROUP.sub("(?P<", pattern).replace(r"\z", r"\Z").replace(r"\pN", r"\d"))
-    except re.error as error:
+        return expressions.compiled(_NAMED_GROUP.sub("(?P<", pattern).replace(r"\z", r"\Z").replace(r"\pN", r"\d"))
+    except ValueError as error:
         raise codes.INVALID_REGULAR_EXPRESSION(f"{pattern!r}: {error}") from error

@@ -30,6 +30,7 @@ from kwire.testing.settings.config_texts import BROKER_TEXTS, TOPIC_TEXTS
 from kwire.testing.settings.group_configs import check
 from kwire.testing.settings.properties import BrokerProperties
 from kwire.testing.state.partition import check_topic_name
+from kwire.testing.state.telemetry import check_match
 
 if TYPE_CHECKING:
     from kwire.engine.common.addresses import Address
@@ -42,6 +43,9 @@ _LISTS = {
     name for name, config in (TOPIC_CONFIGS | GROUP_CONFIGS | CLIENT_METRICS_CONFIGS).items() if config.type == LIST
 }
 _KINDS = {GROUP: GROUP_CONFIGS, CLIENT_METRICS: CLIENT_METRICS_CONFIGS}
+_MATCH = "match"
+_MAX_DIGITS = 10
+"""Of the id of a node."""
 _SOURCES = {GROUP: ON_GROUP, CLIENT_METRICS: ON_CLIENT_METRICS, BROKER_LOGGER: ON_LOGGER}
 
 
@@ -221,7 +225,7 @@ class Configs:
         return _KINDS.get(resource_type, {})
 
     def _check_broker(self, name: str) -> None:
-        if name and (not name.isdecimal() or int(name) not in self._cluster.nodes.ids):
+        if name and (not name.isdecimal() or len(name) > _MAX_DIGITS or int(name) not in self._cluster.nodes.ids):
             raise codes.INVALID_REQUEST(f"no broker has the id {name!r}")
 
     def _apply_to_brokers(self) -> None:
@@ -242,6 +246,11 @@ def _check(config: Config | None, resource_type: int, key: str, value: str) -> N
         raise code(f"unknown config {key!r}")
     if config is not None and not is_valid(config, value):
         raise codes.INVALID_CONFIG(f"{key} {value!r} is not of its type")
+    if resource_type == CLIENT_METRICS and key == _MATCH:
+        try:
+            check_match(value)
+        except ValueError as error:
+            raise codes.INVALID_CONFIG(f"{key} {value!r} is no list of patterns: {error}") from None
 
 
 def _default_synonym(config: Config) -> tuple[tuple[str, str, int], ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from uuid import UUID, uuid4
 
 from kwire._codec import crc32c
 from kwire.compression import CODECS, decompress
+from kwire.engine.common.expressions import compiled
 from kwire.errors import BrokerError, CodecError
 from kwire.errors import broker as codes
 from kwire.schema.fields import NO_UUID
@@ -147,6 +147,12 @@ def labels_of(client_id: str, client_instance_id: UUID, host: str) -> dict[str, 
     }
 
 
+def check_match(match: str) -> None:
+    """Raises ValueError for patterns that are none."""
+    for each in match.split(","):
+        compiled(each.partition("=")[2].strip())
+
+
 def _matches(match: str, labels: Mapping[str, str]) -> bool:
     """Whether a client has all that `match` asks for: "client_id=kwire.*,client_software_name=kwire"."""
     return all(_has(each.partition("="), labels) for each in match.split(",") if each.strip())
@@ -154,4 +160,4 @@ def _matches(match: str, labels: Mapping[str, str]) -> bool:
 
 def _has(wanted: Iterable[str], labels: Mapping[str, str]) -> bool:
     name, _, pattern = wanted
-    return re.fullmatch(pattern.strip(), labels.get(name.strip(), "")) is not None
+    return compiled(pattern.strip()).fullmatch(labels.get(name.strip(), "")) is not None
