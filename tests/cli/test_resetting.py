@@ -150,6 +150,8 @@ def test_groups_that_cannot_be_reset(kwire: Kwire, broker: Broker, arguments: li
     ("arguments", "said"),
     [
         (["--to", "yesterday"], "--to 'yesterday': earliest, latest, an offset, +10 or -10"),
+        (["--to", "9" * 5000], "earliest, latest, an offset, +10 or -10"),
+        (["--to", "earliest", "--topic", "orders:" + "9" * 5000], "write TOPIC or TOPIC:PARTITION"),
         (["--to", "earliest", "--topic", "orders:x"], "--topic 'orders:x': write TOPIC or TOPIC:PARTITION"),
         ([], "the following arguments are required: --to"),
     ],

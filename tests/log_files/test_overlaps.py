@@ -66,6 +66,15 @@ def test_a_noted_epoch_without_its_records(tmp_path: Path) -> None:
     assert seen(merged(lost, valid)) == [(0, "first"), (10, "first"), (40, "second")]
 
 
+def test_checkpoints_of_endless_digits_note_nothing(tmp_path: Path) -> None:
+    lost, valid = (tmp_path / name / "orders-0" for name in ("lost", "valid"))
+    write_segment(lost, [epoch_batch(10 * n, 0, "first") for n in range(6)])
+    write_segment(valid, [epoch_batch(0, 0, "first"), epoch_batch(40, 2, "second")])
+    (valid / "leader-epoch-checkpoint").write_text(f"0\n2\n0 0\n2 {'9' * 5000}\n")
+    (valid.parent / "log-start-offset-checkpoint").write_text(f"0\n1\norders 0 {'9' * 5000}\n")
+    assert seen(merged(lost, valid))[0] == (0, "first")
+
+
 @pytest.mark.parametrize("index", [True, False])
 def test_tiered_segments_of_two_leaders(tmp_path: Path, index: bool) -> None:
     folder = tmp_path / f"orders-0-{UUIDS[0]}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kwire.cli.usage import UsageError
+from kwire.engine.common.numbers import whole_number
 from kwire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -24,9 +25,10 @@ def partition_named(text: str) -> TopicPartition:
     from kwire import TopicPartition
 
     topic, _, number = text.rpartition(":")
-    if not topic or not number.isdecimal():
+    index = whole_number(number)
+    if not topic or index is None:
         raise UsageError(f"{text!r}: write TOPIC:PARTITION, as in orders:3")
-    return TopicPartition(topic, int(number))
+    return TopicPartition(topic, index)
 
 
 def partitions_named(admin: Admin, texts: Iterable[str], option: str = "") -> list[TopicPartition]:
@@ -35,10 +37,11 @@ def partitions_named(admin: Admin, texts: Iterable[str], option: str = "") -> li
 
     named: dict[str, set[int]] = {}
     for text in texts:
-        topic, _, number = text.partition(":")
-        if ":" in text and not number.isdecimal():
+        topic, colon, number = text.partition(":")
+        index = whole_number(number)
+        if colon and index is None:
             raise UsageError(f"{option}{text!r}: write TOPIC or TOPIC:PARTITION, as in orders:3")
-        named.setdefault(topic, set()).update([int(number)] if number else [])
+        named.setdefault(topic, set()).update([] if index is None else [index])
     found = []
     for topic, info in admin.describe_topics(list(named)).items():
         missing = sorted(named[topic] - set(info.partitions))

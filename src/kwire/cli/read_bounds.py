@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kwire._inside import offsets_at
 from kwire.cli.places import ENDS, moment
 from kwire.cli.usage import UsageError
+from kwire.engine.common.numbers import whole_number
 
 if TYPE_CHECKING:
     from kwire.consumer import Consumer, TopicPartition
@@ -31,10 +32,12 @@ def parse_bound(option: str, text: str) -> Bound:
     """What --from or --to means. UsageError for anything else."""
     if text.lower() in ENDS:
         return ENDS[text.lower()]
-    if text.isdecimal():
-        return int(text)
-    if text.startswith("-") and text[1:].isdecimal():
-        return Last(int(text[1:]))
+    offset = whole_number(text)
+    if offset is not None:
+        return offset
+    count = whole_number(text[1:]) if text.startswith("-") else None
+    if count is not None:
+        return Last(count)
     found = moment(text)
     if found is None:
         raise UsageError(

@@ -15,6 +15,7 @@ from kwire.cli.output import attempted, exit_code, show, tell
 from kwire.cli.partition_names import partitions_named
 from kwire.cli.places import ENDS, moment
 from kwire.cli.usage import UsageError
+from kwire.engine.common.numbers import whole_number
 from kwire.errors import BrokerError, KafkaError
 from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
 
@@ -64,8 +65,9 @@ def parse_target(text: str) -> Target:
     """What --to means. UsageError for anything else."""
     if text.lower() in ENDS:
         return ENDS[text.lower()]
-    if text.isdecimal():
-        return int(text)
+    offset = whole_number(text)
+    if offset is not None:
+        return offset
     if _STEP.fullmatch(text):
         return Step(int(text))
     found = moment(text)

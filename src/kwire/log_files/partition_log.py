@@ -11,6 +11,7 @@ from itertools import zip_longest
 from typing import Final
 
 from kwire._codec import scan_records
+from kwire.engine.common.numbers import whole_number
 from kwire.log_files.folders import LogFolder, Segment
 from kwire.log_files.frames import Frame, frames
 from kwire.log_files.indexes import OffsetIndex, TimeIndex, parse_checkpoint
@@ -169,13 +170,14 @@ class PartitionLog:
 
     def _noted_starts(self, folder: LogFolder) -> Iterator[int]:
         for line in self._noted(folder, f"{folder.path.rpartition('/')[0] or '.'}/{_START_OFFSETS}"):
-            if line[:-1] == [self.topic, str(self.partition)] and line[-1].isdecimal():
-                yield int(line[-1])
+            if line[:-1] == [self.topic, str(self.partition)] and (offset := whole_number(line[-1])) is not None:
+                yield offset
 
     def _noted_epochs(self) -> list[tuple[int, int]]:
         """(leader epoch, its first offset) as brokers have noted them."""
         lines = [line for folder in self.folders for line in self._noted(folder, f"{folder.path}/{_LEADER_EPOCHS}")]
-        return [(int(line[0]), int(line[1])) for line in lines if len(line) == 2 and "".join(line).isdecimal()]
+        noted = [tuple(map(whole_number, line)) for line in lines if len(line) == 2]
+        return [(epoch, offset) for epoch, offset in noted if epoch is not None and offset is not None]
 
     def _noted(self, folder: LogFolder, path: str) -> Iterator[list[str]]:
         storage = self.storage_of(folder.segments[0])

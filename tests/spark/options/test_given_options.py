@@ -8,6 +8,7 @@ import pytest
 
 from kwire.errors import ConfigError
 from kwire.spark.options.given import GivenOptions, names_of_all_uses
+from kwire.spark.options.log import parse_log_options
 from kwire.spark.options.read import parse_batch_options
 from kwire.spark.options.stream import parse_stream_options
 from kwire.spark.options.write import parse_write_options
@@ -42,10 +43,16 @@ def test_sizes(text: str, size: int) -> None:
     assert GivenOptions({}).size("maxBytesPerTrigger") is None
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "1q", "1.5m", ""])
+@pytest.mark.parametrize("text", ["0", "-1", "1q", "1.5m", "", "9" * 5000])
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="maxBytesPerTrigger: expected a size as 64m"):
         GivenOptions({"maxBytesPerTrigger": text}).size("maxBytesPerTrigger")
+
+
+@pytest.mark.parametrize("text", ["-1", "1q", "", "9" * 400, "9" * 5000 + "h"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="maxTriggerDelay: expected a time as 500ms"):
+        GivenOptions({"maxTriggerDelay": text}).duration_s("maxTriggerDelay", 0)
 
 
 def test_a_stream_takes_a_size_per_trigger() -> None:
@@ -137,3 +144,9 @@ def test_the_value_of_an_unknown_name_is_not_shown(parse: Callable[[dict[str, st
         parse({**given, name: "hunter2"})
     assert name in str(refused.value)
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["x", "{}", "[5]", "[" * 4000])
+def test_paths_that_are_no_list_are_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="paths: expected a list of paths"):
+        parse_log_options({"paths": text})

@@ -55,6 +55,7 @@ def test_offsets_by_partition() -> None:
         '{"t":{"0":true}}',
         '{"t":{"0":1.5}}',
         '{"t":{"0":9223372036854775808}}',
+        pytest.param(f'{{"t":{{"{"0" * 5000}":1}}}}', id="digits"),
     ],
 )
 def test_what_is_no_offset_is_refused_with_an_example(text: str) -> None:

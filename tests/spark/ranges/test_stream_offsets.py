@@ -47,8 +47,12 @@ def test_text_of_sparks_own_source_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["5", '"x"', '{"logOffset": 3}', '{"t": {"a": 1}}', '{"t": {"0": 1.5}}', '{"t": {"0": true}}']
-)
+    "text",
+    [
+        "5", '"x"', '{"logOffset": 3}', '{"t": {"a": 1}}', '{"t": {"0": 1.5}}', '{"t": {"0": true}}',
+        pytest.param(f'{{"t": {{"{"0" * 5000}": 1}}}}', id="digits"),
+    ],
+)  # fmt: skip
 def test_offsets_of_another_kind_of_source_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="not those of a Kafka source"):
         offsets_from_json(json.loads(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -37,6 +38,8 @@ class Entry(NamedTuple):
 
 
 Rows = Iterator[Entry | Damage]
+
+_NUMBER = re.compile(r"-?\d{1,19}")
 
 
 def rows_beside(storage: Storage, file: DumpFile) -> Rows:
@@ -103,7 +106,7 @@ def _checkpoint(storage: Storage, file: DumpFile, kind: str, keys: Sequence[str]
     if content and not lines and not content.startswith(b"0\n0"):  # brokers make them empty at first
         yield Damage(0, "no checkpoint of version 0")
     for number, fields in enumerate(lines):
-        if len(fields) != len(keys) or not all(text.lstrip("-").isdigit() for text in fields[keys[0] == "topic" :]):
+        if len(fields) != len(keys) or not all(map(_NUMBER.fullmatch, fields[keys[0] == "topic" :])):
             yield Damage(0, f"entry {number} is not {' '.join(keys)}: {' '.join(fields)}")
             continue
         yield Entry(kind, {key: text if key == "topic" else int(text) for key, text in zip(keys, fields, strict=True)})

@@ -6,6 +6,8 @@ days of 24 hours, no months, a fraction in the seconds only.
 
 from __future__ import annotations
 
+from math import inf
+
 from kwire._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -83,6 +85,8 @@ def duration_ms(text: str) -> int:
     total = 0.0
     for part, units in ((days, "D"), (time, "HMS")):
         total += _part_ms(part, units)
+    if total == inf:
+        raise ValueError
     return round(total)
 
 

@@ -24,8 +24,8 @@ SERVERS: Final = "kafka.bootstrap.servers"
 _OF_A_TABLE: Final = "provider"
 
 _USES: Final = ("options.read", "options.stream", "options.write", "options.log", "decoding.options")
-_DURATION: Final = re.compile(r"(\d+)\s*([a-z]*)")
-_SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)i?b?")
+_DURATION: Final = re.compile(r"(\d{1,18})\s*([a-z]*)")
+_SIZE: Final = re.compile(r"(\d{1,18})\s*([kmg]?)i?b?")
 _SCALE: Final = {"": 0, "k": 10, "m": 20, "g": 30}
 _SECONDS: Final = {
     **dict.fromkeys(("", "ms"), 0.001),

@@ -138,7 +138,7 @@ def _paths(given: GivenOptions) -> tuple[str, ...]:
     if several is not None:
         try:
             paths = json.loads(several)
-        except ValueError:
+        except (ValueError, RecursionError):
             paths = [None]
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
             raise ConfigError(f"paths: expected a list of paths, as .load([...]) hands it over, got '{several}'")

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.numbers import whole_number
 from kwire.errors import ConfigError, KafkaError
 from kwire.errors.listing import first_of
 
@@ -228,9 +229,10 @@ def _parse_numbers(option: str, text: str, example: str) -> dict[TopicPartition,
         if not isinstance(by_number, dict):
             raise expected
         for partition, number in by_number.items():
-            if not partition.isdecimal() or not _is_int(number) or abs(number) > _MAX_INT64:
+            index = whole_number(partition)
+            if index is None or not _is_int(number) or abs(number) > _MAX_INT64:
                 raise expected
-            numbers[TopicPartition(topic, int(partition))] = number
+            numbers[TopicPartition(topic, index)] = number
     return numbers
 
 

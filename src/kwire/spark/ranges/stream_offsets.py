@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kwire.engine.common.addresses import TopicPartition
+from kwire.engine.common.numbers import whole_number
 from kwire.errors import ConfigError
 
 Offsets = Mapping[TopicPartition, int]
@@ -43,9 +44,10 @@ def offsets_from_json(value: object) -> dict[TopicPartition, int]:
         if not isinstance(partitions, dict):
             raise _not_kafka(value)
         for number, offset in partitions.items():
-            if not number.isdecimal() or not isinstance(offset, int) or isinstance(offset, bool):
+            index = whole_number(number)
+            if index is None or not isinstance(offset, int) or isinstance(offset, bool):
                 raise _not_kafka(value)
-            offsets[TopicPartition(topic, int(number))] = offset
+            offsets[TopicPartition(topic, index)] = offset
     return offsets
 
 
