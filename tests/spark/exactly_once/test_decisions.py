@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import uuid
+from typing import Any
 
 import pytest
 
+from kwire import TopicPartition
 from kwire._prepared import PreparedTransaction
+from kwire.spark.exactly_once.decision_reader import read_decision
 from kwire.spark.exactly_once.decisions import (
     MAX_METADATA,
     Decision,
@@ -15,6 +19,7 @@ from kwire.spark.exactly_once.decisions import (
     decide,
     decode,
     encode,
+    find_last,
     group_of,
     judge,
     parsed,
@@ -57,6 +62,43 @@ def test_a_part_of_another_decision_is_refused() -> None:
     texts = [encode(new, job(), 3)[0], *encode(old, job(), 3)[1:]]
     with pytest.raises(ExactlyOnceError, match="not those of one decision"):
         decode(texts, job(), "t")
+
+
+def _changed(**fields: Any) -> str:
+    """The only part of a decision with other fields, without those that are `...`."""
+    [text] = encode(decide(None, job(), 1, transactions(2, job()), [OTHER]), job(), 1)
+    return json.dumps({name: each for name, each in {**json.loads(text), **fields}.items() if each is not ...})
+
+
+@pytest.mark.parametrize("value", [..., None, "x", True, 1.5, {}, [[]], [5], [["a", 1]], [["a", 1, 2, 3, 4]], 0, -1])
+@pytest.mark.parametrize("field", ["number", "run", "batch", "rows", "writers", "ended", "width", "parts", "open"])
+def test_what_no_decision_has_is_refused_and_nothing_else_is_raised(field: str, value: Any) -> None:
+    stored = {TopicPartition("t", number): _changed(**{field: value}) for number in (0, 1)}
+    try:
+        topic = find_last(stored)
+        if topic is not None:
+            decode([stored[TopicPartition(topic, 0)]], job(), topic)
+    except ExactlyOnceError:
+        return
+    numbers = [(name, number) for name in ("number", "batch", "rows") for number in (0, -1)]
+    assert (field, value) in [("batch", None), ("run", "x"), ("writers", "x"), *numbers]
+
+
+def test_a_decision_of_which_most_is_missing_is_not_looked_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def committed(client: None, group: str, **_: Any) -> dict[TopicPartition, str]:
+        asked.append(group)
+        return {TopicPartition("t", 0): _changed(parts=10**12)} if group == job().scope else {}
+
+    monkeypatch.setattr("kwire._prepared.committed_metadata", committed)
+    with pytest.raises(ExactlyOnceError, match="not those of one decision"):
+        read_decision(None, job())  # type: ignore[arg-type]
+    assert len(asked) <= 2
+
+
+def test_a_decision_begins_in_partition_0() -> None:
+    assert find_last({TopicPartition("t", 1): _changed()}) is None
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Final
 from kwire import _prepared
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaTimeoutError
-from kwire.spark.exactly_once.decisions import Decision, Job, decode, find_last, group_of, parts_and_width
+from kwire.spark.exactly_once.decisions import Decision, Job, decode, find_last, group_of, not_of_one, parts_and_width
 
 if TYPE_CHECKING:
     from kwire._prepared import AnyClient
 
-_NO_PART = '{"kwire":1}'
 _ENDING: Final = ("PrepareCommit", "PrepareAbort")
 _LOOK_S: Final = 0.05
 
@@ -34,7 +33,10 @@ def read_decision(client: AnyClient, job: Job, *, stable: bool = True, timeout: 
         group = group_of(job.scope, place, width)
         if group not in groups:
             groups[group] = _prepared.committed_metadata(client, group, stable=stable, timeout=timeout)
-        texts.append(groups[group].get(TopicPartition(topic, place % width), _NO_PART))
+        text = groups[group].get(TopicPartition(topic, place % width))
+        if text is None:
+            raise not_of_one(job, topic)
+        texts.append(text)
     return decode(texts, job, topic)
 
 

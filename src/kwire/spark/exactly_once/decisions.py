@@ -71,6 +71,13 @@ NO_DECISION: Final = -1
 _MAX_ENDED_RUNS: Final = 16
 _ROOM_FOR_PARTS: Final = 20
 _FORMAT: Final = 1
+_OF_ALL: Final[dict[str, tuple[type, ...]]] = {"number": (int,), "open": (list,)}
+_OF_OTHERS: Final = {**_OF_ALL, "part": (int,)}
+_OF_THE_FIRST: Final = {
+    **_OF_ALL, "run": (str,), "batch": (int, type(None)), "rows": (int,), "writers": (str,), "ended": (list,),
+    "width": (int,), "parts": (int,),
+}  # fmt: skip
+_OF_A_ROW: Final = (str, int, int, int)
 _TASK: Final = re.compile(r"(?:([0-9a-f-]{36})-)?[0-9a-f]{12}-\d+")
 
 
@@ -240,7 +247,8 @@ def _part_head(decision: Decision, at: int) -> dict[str, Any]:
 
 def find_last(stored: Mapping[TopicPartition, str]) -> str | None:
     """The topic whose offsets, those of the group at place 0, begin the last decision."""
-    numbers = {tp.topic: row["number"] for tp, row in ((tp, parsed(stored[tp])) for tp in stored) if "parts" in row}
+    rows = {tp: parsed(text) for tp, text in stored.items()}
+    numbers = {tp.topic: row["number"] for tp, row in rows.items() if "parts" in row and tp.partition == 0}
     return max(numbers, key=lambda topic: numbers[topic]) if numbers else None
 
 
@@ -254,8 +262,8 @@ def decode(texts: Sequence[str], job: Job, topic: str) -> Decision:
     """The decision that `encode` made these of."""
     head, *others = [parsed(text) for text in texts]
     for at, part in enumerate(others, 1):
-        if (part.get("number"), part.get("part")) != (head["number"], at):
-            raise ExactlyOnceError(f"the offsets of group {job.scope!r} in {topic!r} are not those of one decision")
+        if (part["number"], part.get("part")) != (head["number"], at):
+            raise not_of_one(job, topic)
     prefix = _prefix(job.scope, head["writers"])
     rows = [row for part in (head, *others) for row in part["open"]]
     return Decision(
@@ -270,17 +278,32 @@ def decode(texts: Sequence[str], job: Job, topic: str) -> Decision:
     )
 
 
+def not_of_one(job: Job, topic: str) -> ExactlyOnceError:
+    """For parts that do not belong together, or are not all there."""
+    return ExactlyOnceError(f"the offsets of group {job.scope!r} in {topic!r} are not those of one decision")
+
+
 def parsed(text: str) -> dict[str, Any]:
     """One part. Raises ExactlyOnceError for the metadata of somebody else's offset."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict) or found.get("kwire") != _FORMAT:
+    if not isinstance(found, dict) or found.get("kwire") != _FORMAT or not _is_part(found):
         raise ExactlyOnceError(
             f"an offset has the metadata {text[:60]!r}, which no decision has: the group is used for something else"
         )
     return found
+
+
+def _is_part(found: Mapping[str, Any]) -> bool:
+    is_first = "parts" in found
+    kinds = _OF_THE_FIRST if is_first else _OF_OTHERS
+    if not all(name in found and type(found[name]) in kinds[name] for name in kinds):
+        return False
+    if is_first and (min(found["parts"], found["width"]) < 1 or not all(type(run) is str for run in found["ended"])):
+        return False
+    return all(type(row) is list and tuple(map(type, row)) == _OF_A_ROW for row in found["open"])
 
 
 def _prefix(scope: str, writers: str) -> str:
