@@ -420,6 +420,36 @@ def test_a_reader_on_an_event_loop_says_what_the_registry_has_not(server: Regist
     asyncio.run(main())
 
 
+_BAD = {
+    "AVRO": ("[" * 3000, "5", '{"type":"record","name":"R","fields":5}'),
+    "JSON": ("[" * 3000, "5", "null", '{"$schema":5}', '{"$schema":[]}', '{"pattern":"a{99999999999}"}'),
+    "PROTOBUF": ("x", "AAAA", ""),
+}
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in _BAD.items() for text in texts])
+def test_a_schema_that_is_none_is_told_and_not_asked_for_with_each_record(
+    kind: str, text: str, server: RegistryServer
+) -> None:
+    shown = {"schema": text, "schemaType": kind, "id": 7, "version": 1, "subject": "t-value"}
+    server.answers |= {"/schemas/ids/7": (200, shown), "/schemas/ids/7?format=serialized": (200, shown)}
+    server.answers["/subjects/t-value/versions/latest"] = (200, shown)
+    registry = Registry(server.url)
+    readers: dict[str, Any] = {
+        "AVRO": AvroDeserializer, "JSON": JsonSchemaDeserializer, "PROTOBUF": ProtobufDeserializer,
+    }  # fmt: skip
+    deserializer = readers[kind](registry)
+    for _ in range(20):
+        with pytest.raises((ConfigError, SerializationError)):
+            deserializer(b"\0\0\0\0\7\0{}", context())
+    assert len(server.asked) == 1
+    deserializer.prepare([SimpleNamespace(topic="t", key=None, value=b"\0\0\0\0\7\0{}", headers=[])])
+    writers: dict[str, Any] = {"AVRO": AvroSerializer, "JSON": JsonSchemaSerializer}
+    if kind in writers:
+        with pytest.raises(ConfigError):
+            writers[kind](registry, use_latest=True).prepare("t")
+
+
 def test_a_schema_with_rules_is_refused_since_nobody_runs_them(server: RegistryServer) -> None:
     rules = {"domainRules": [{"name": "encrypt", "kind": "TRANSFORM", "type": "ENCRYPT", "tags": ["PII"]}]}
     shown = {"schema": '"string"', "id": 7, "version": 1, "subject": "t-value", "ruleSet": rules}

@@ -9,7 +9,8 @@ time. With a `kwire.aio.Registry` that takes an `await`, which a call has not: `
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
@@ -138,7 +139,9 @@ class SchemaSerializer:
         written = registered.schema
         check_rules(self._registry, written, f"the schema of {subject}")
         references = yield from self._registry._resolved(written, f"the schema of {subject}")
-        known = _Known(self._frame(registered) + self.frame_end(), self.encoder(written, references))
+        with _as_bad_schema(f"the schema of {subject}"):
+            encode = self.encoder(written, references)
+        known = _Known(self._frame(registered) + self.frame_end(), encode)
         _put(self._known, subject, known)
         return known
 
@@ -253,7 +256,8 @@ class SchemaDeserializer:
         schema = yield from front._of_frame(id_, serialized=self.as_serialized)
         check_rules(front, schema, what)
         references = yield from front._resolved(schema, what, serialized=self.as_serialized)
-        return (yield from self.decoder(schema, references, what))
+        with _as_bad_schema(what):
+            return (yield from self.decoder(schema, references, what))
 
     @property
     def needs_await(self) -> bool:
@@ -291,6 +295,17 @@ class SchemaDeserializer:
     def decoder(self, schema: Schema, references: References, what: str) -> Flow[Decode]:
         """What makes values of bytes written by this schema."""
         raise NotImplementedError
+
+
+@contextmanager
+def _as_bad_schema(what: str) -> Iterator[None]:
+    """ConfigError for whatever the library of a format raises of a schema that somebody has registered."""
+    try:
+        yield
+    except KafkaError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"{what} cannot be used: {type(error).__name__}: {error}") from None
 
 
 def _named(record: Any, field: str) -> int | str | None:
