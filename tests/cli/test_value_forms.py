@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given as examples
 from hypothesis import strategies
 
-from kwire.cli.value_forms import BYTES, FORMS, given, json_text, shown
+from kwire import records
+from kwire.cli.record_columns import Look, UnfitError, json_column
+from kwire.cli.value_forms import BYTES, FORMS, given, json_text, parse_json, shown
 
 SHOWN: list[tuple[str, bytes, object, str]] = [
     ("bytes", "grün".encode(), "grün", "grün"),
@@ -141,3 +143,29 @@ def test_texts_that_cannot_be_read(name: str, text: str, said: str) -> None:
 def test_values_of_json_that_cannot_be_read(name: str, value: object, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         given(FORMS[name], value)
+
+
+@pytest.mark.parametrize("name", ["json", "bytes", "int32", "float64"])
+def test_json_at_the_edge_of_what_can_be_read_is_written_or_refused(name: str) -> None:
+    outcomes = set()
+    for depth in range(900, 1000):
+        text = "[" * depth + "]" * depth
+        try:
+            outcomes.add(given(FORMS[name], parse_json(text)) == text.encode())
+        except ValueError:
+            outcomes.add(False)
+    assert outcomes == ({True, False} if name == "json" else {False})
+
+
+def test_a_column_at_the_edge_of_what_can_be_read_is_printed_or_unfit() -> None:
+    strict, lenient = (json_column("value", Look(value=FORMS["json"], keeps=keeps)) for keeps in (False, True))
+    unfit = 0
+    for depth in range(900, 1000):
+        batch = records.decode(records.encode([b"[" * depth + b"]" * depth]))
+        value, shown_as_bytes = batch.values()[0].decode(), lenient(batch)[0].startswith('{"base64":')
+        assert shown_as_bytes or lenient(batch) == [value]
+        try:
+            assert strict(batch) == [value]
+        except UnfitError:
+            unfit += 1
+    assert 0 < unfit < 100

@@ -7,20 +7,18 @@ field.
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any, Final
 
 from kwire.cli.usage import with_nearest
-from kwire.cli.value_forms import BYTES, given
+from kwire.cli.value_forms import BYTES, given, short_json
 
 Convert = Callable[[Any], Any]
 
 _SPECIAL: Final = ("NaN", "Infinity", "-Infinity")
 _BITS: Final = {"int": 31, "long": 63}
-_SHOWN: Final = 40
 
 
 def avro_values(schema: Any) -> Convert:
@@ -96,7 +94,7 @@ class _Schema:
                     return found if name is None else (name, found)
             if len(faults) == 1:
                 raise faults[0]
-            raise ValueError(f"{_short(value)} fits no type of the union ({'; '.join(map(str, faults))})")
+            raise ValueError(f"{short_json(value)} fits no type of the union ({'; '.join(map(str, faults))})")
 
         return union
 
@@ -187,7 +185,7 @@ def _logical(read: Callable[[str], Any], convert: Convert, value: Any) -> Any:
     try:
         return read(value)
     except (ValueError, InvalidOperation):
-        raise ValueError(f"{_short(value)} is no {_NAMES[read]}") from None
+        raise ValueError(f"{short_json(value)} is no {_NAMES[read]}") from None
 
 
 def _null(value: Any) -> None:
@@ -205,7 +203,7 @@ def _whole(kind: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise _expected("a whole number", value)
     if not -(1 << _BITS[kind]) <= value < 1 << _BITS[kind]:
-        raise ValueError(f"{_short(value)} does not fit into {_BITS[kind] + 1} bits")
+        raise ValueError(f"{short_json(value)} does not fit into {_BITS[kind] + 1} bits")
     return value
 
 
@@ -214,7 +212,7 @@ def _number(value: Any) -> float:
         try:
             return float(value)
         except OverflowError:
-            raise ValueError(f"{_short(value)} is too large a number") from None
+            raise ValueError(f"{short_json(value)} is too large a number") from None
     raise _expected("a number", value)
 
 
@@ -225,12 +223,7 @@ def _string(value: Any) -> str:
 
 
 def _expected(what: str, value: Any) -> ValueError:
-    return ValueError(f"{what} is expected, not {_short(value)}")
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return ValueError(f"{what} is expected, not {short_json(value)}")
 
 
 _PRIMITIVE: Final[dict[str, Convert]] = {

@@ -116,22 +116,25 @@ def json_column(field: str, look: Look) -> Column:
     form = look.form(field)
     if form is BYTES:
         return lambda rows: [json_cell(cell) for cell in raw(rows, field)]
-    values = values_column(field, look)
-    return lambda rows: [json_text(value) for value in values(rows)]
+    return _shown_column(field, look, json_text)
 
 
 def values_column(field: str, look: Look) -> Column:
     """Keys or values as values of JSON."""
+    return _shown_column(field, look, lambda value: value)
+
+
+def _shown_column(field: str, look: Look, finish: Callable[[Any], Any]) -> Column:
     form = look.form(field)
+
+    def strict(cell: bytes | None) -> Any:
+        return finish(shown(form, cell))
 
     def kept(cell: bytes | None) -> Any:
         try:
-            return shown(form, cell)
+            return strict(cell)
         except ValueError:
-            return base64_object(cell or b"")
-
-    def strict(cell: bytes | None) -> Any:
-        return shown(form, cell)
+            return finish(base64_object(cell or b""))
 
     convert = kept if look.keeps else strict
     return lambda rows: fitting(rows, field, cells_of(rows, field, form), convert)

@@ -215,7 +215,7 @@ def _readable(schema: Schema) -> str:
         return schema.text.rstrip("\n")
     try:
         return json.dumps(json.loads(schema.text), indent=2, ensure_ascii=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         return schema.text
 
 

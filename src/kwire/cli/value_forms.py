@@ -86,7 +86,7 @@ def _is_base64_object(value: Any) -> bool:
 
 def _only_text(read: Callable[[str], bytes], value: Any) -> bytes:
     if not isinstance(value, str):
-        raise ValueError(f"a text is expected, not {json.dumps(value)}")
+        raise ValueError(f"a text is expected, not {short_json(value)}")
     return read(value)
 
 
@@ -156,8 +156,12 @@ _DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
 
 
 def json_text(value: Any) -> str:
-    """A value of JSON as text without blanks, which can be written as UTF-8."""
-    made = _ENCODER.encode(value)
+    """A value of JSON as text without blanks, which can be written as UTF-8. ValueError where it is nested too deep,
+    which may have been read even so."""
+    try:
+        made = _ENCODER.encode(value)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
     return made if made.isascii() or not _LONE_SURROGATE.search(made) else _ASCII_ENCODER.encode(value)
 
 
@@ -234,7 +238,7 @@ def _integer(layout: struct.Struct) -> Form:
         if isinstance(value, str):
             return read(value)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise ValueError(f"a whole number is expected, not {json.dumps(value)}")
+            raise ValueError(f"a whole number is expected, not {short_json(value)}")
         return pack(value)
 
     return Form(show, read, lambda data: str(show(data)), read_json)
@@ -271,10 +275,16 @@ def _float(layout: struct.Struct) -> Form:
         if isinstance(value, str):
             return read(value)
         if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise ValueError(f"a number is expected, not {json.dumps(value)}")
+            raise ValueError(f"a number is expected, not {short_json(value)}")
         return pack(value)
 
     return Form(show, read, lambda data: str(show(data)), read_json)
+
+
+def short_json(value: Any) -> str:
+    """A value of JSON for an error."""
+    text = json_text(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 def _short(text: str) -> str:
