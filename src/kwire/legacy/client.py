@@ -249,7 +249,8 @@ class Client:
         """
         request = wire.OffsetsRequest(topic=topic, partition=partition, time=_time(time), max_offsets=max_offsets)
         with self._lock:
-            _, answer = self._ask(self._one(broker), request)
+            header, answer = self._ask(self._one(broker), request)
+        _check_code(header.error_code, f"offsets of topic {topic!r} partition {partition}")
         return list(answer.offsets)
 
     def messages(
@@ -339,12 +340,7 @@ class Client:
     def _decoded(self, code: int, content: Buffer, place: tuple[str, int, int], limit: int) -> records.Records:
         topic, partition, offset = place
         where = f"topic {topic!r} partition {partition} offset {offset}"
-        if code == _WRONG_PARTITION:
-            raise errors.UnknownTopicError(f"{where}: the broker has no such partition (WrongPartitionCode, 3)")
-        if code == -1:
-            raise errors.UnknownTopicError(f"{where}: the broker failed, as it does for an illegal topic name (-1)")
-        if code:
-            raise errors.broker.error_for(code, where)
+        _check_code(code, where)
         found, fault = scan_generation("0.7", content, self._check_crcs, self._max_decompressed_bytes, offset)
         if found.consumed:
             return found
@@ -363,7 +359,10 @@ class Client:
             return given
         if isinstance(given, int):
             return Position(given)
-        return Position(self.offsets(topic, partition, time=given, broker=broker)[0])
+        found = self.offsets(topic, partition, time=given, broker=broker)
+        if not found:
+            raise errors.CorruptError(f"topic {topic!r} partition {partition}: the broker names no offset", "offsets")
+        return Position(found[0])
 
     def _one(self, broker: str | Address | None) -> Address:
         if broker is None:
@@ -427,6 +426,16 @@ class _FetchTooSmallError(errors.LimitError):
             )
             cut.topic, cut.partition, cut.record_offset = self.topic, self.partition, self.record_offset
             raise cut from None
+
+
+def _check_code(code: int, where: str) -> None:
+    """Raises the error that a code of 0.7 stands for."""
+    if code == _WRONG_PARTITION:
+        raise errors.UnknownTopicError(f"{where}: the broker has no such partition (WrongPartitionCode, 3)")
+    if code == -1:
+        raise errors.UnknownTopicError(f"{where}: the broker failed, as it does for an illegal topic name (-1)")
+    if code:
+        raise errors.broker.error_for(code, where)
 
 
 def _time(given: str | int | datetime) -> int:

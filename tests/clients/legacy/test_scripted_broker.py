@@ -68,6 +68,10 @@ def offsets(client: Client) -> Any:
     return client.offsets("t")
 
 
+def messages(client: Client) -> Any:
+    return list(client.messages("t"))
+
+
 def multi_fetch(client: Client) -> Any:
     return client.multi_fetch([("t", 0, 0), ("t", 1, 0)])
 
@@ -89,6 +93,9 @@ def multi_fetch(client: Client) -> Any:
         (fetch, b"\x7f\xff\xff\xff", errors.FrameError, "2147483647"),
         (fetch, b"", errors.KafkaTimeoutError, r"no answer within 0\.5 s"),
         (offsets, b"\x00\x00\x00\x06\x00\x00\x7f\xff\xff\xff", errors.InvalidLengthError, "offsets"),
+        (offsets, reference.offsets_answer_7(3, []), errors.UnknownTopicError, "no such partition"),
+        (offsets, reference.frame(b"\xff\xff"), errors.UnknownTopicError, "offsets of topic 't' partition 0"),
+        (messages, reference.offsets_answer_7(0, []), errors.CorruptError, "the broker names no offset"),
         (multi_fetch, reference.multi_fetched_7(0, [(0, HI)]), errors.CorruptError, "1 parts answer 2 fetches"),
         (multi_fetch, reference.frame(b"\x00\x00\x00\x00\x00\x63"), errors.TruncatedError, r"parts\[0\]"),
     ],
