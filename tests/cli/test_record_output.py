@@ -80,6 +80,14 @@ def test_csv(kwire: Kwire, broker: Broker) -> None:
     ]
 
 
+def test_csv_with_any_ends_of_lines_in_its_fields_is_read_back(kwire: Kwire, broker: Broker) -> None:
+    values = [b"a\rb", b"\r", b"a\r\nb", b"\n\r", b"a\n", b"\x85\xe2\x80\xa8".decode("latin-1").encode()]
+    append(broker, [(value, value, NOW, [("h", value)]) for value in values])
+    printed = kwire("consume", "orders", "--format", "csv").out
+    assert kwire("produce", "copy", "--format", "csv", stdin=printed).code == 0
+    assert broker.values("copy") == values
+
+
 def test_a_table_has_a_line_for_each_record(kwire: Kwire, broker: Broker) -> None:
     append(broker, [(b"a\nb", "grün".encode(), NOW, [("h", b"1\n2"), ("n", None)]), (b'["\xc3\xbc",\n1]', b"{}", NOW)])
     head, first, second = kwire("consume", "orders", "--format", "table").lines

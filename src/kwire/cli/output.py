@@ -42,12 +42,10 @@ def show(keys: Sequence[str], rows: Iterable[Sequence[Any]], form: str, *, has_h
         for row in rows:
             print(json.dumps(dict(zip(keys, row, strict=True)), ensure_ascii=False))
     elif form == "csv":
-        import csv
+        from kwire.cli.csv_rows import csv_text
 
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerows(
-            [*([keys] if has_head else []), *([_one_line(entry, "", " ") for entry in row] for row in rows)]
-        )
+        entries = ([_one_line(entry, "", " ") for entry in row] for row in rows)
+        sys.stdout.write(csv_text([*([keys] if has_head else []), *entries]))
     else:
         head = [key.replace("_", " ") for key in keys]
         _show_table(head, [[_one_line(each, "-", ",") for each in row] for row in rows], has_head=has_head)

@@ -11,7 +11,6 @@ and what a format string says (`format_strings.py`). All but the table show keys
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Callable
 from itertools import repeat
@@ -75,17 +74,15 @@ def _json(look: Look) -> Renderer:
 
 
 def _csv(look: Look) -> Renderer:
-    import csv
+    from kwire.cli.csv_rows import csv_text
 
     keys, values = text_column("key", look), text_column("value", look)
 
     def render(topic: str, partition: int, rows: Rows) -> bytes:
-        made = io.StringIO()
         stamps = [stamp if stamp >= 0 else "" for stamp in timestamps(rows)]
         headers = ["" if text == "[]" else text for text in json_headers(rows)]
         columns = zip(repeat(topic), repeat(partition), offsets(rows), stamps, keys(rows), values(rows), headers)
-        csv.writer(made, lineterminator="\n").writerows(columns)
-        return made.getvalue().encode(errors="surrogateescape")
+        return csv_text(columns).encode(errors="surrogateescape")
 
     return render
 
