@@ -10,7 +10,7 @@ Errors inside the broker come out of `InProcess`; over a socket they would end t
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kwire import errors, protocol, records
@@ -41,20 +41,20 @@ _BATCHES = (records.encode([b"v"]), records.encode([b"v", b"w"], producer_id=1, 
             records.encode([b"v"], magic=1), b"", b"x" * 70)  # fmt: skip
 
 
-def _aim(struct_: Any, fields: tuple[Field, ...], drawing: Drawing) -> None:
+def aim(struct_: Any, fields: tuple[Field, ...], drawing: Drawing, names: Sequence[str] = _NAMES) -> None:
     """Names, partitions and records that are random become, mostly, those that the broker has."""
     for field in fields:
         value = getattr(struct_, field.name)
         how = drawing.byte()
         if field.struct is not None and value is not None:
             for each in value if isinstance(value, list | tuple) else [value]:
-                _aim(each, field.struct.__fields__, drawing)
+                aim(each, field.struct.__fields__, drawing, names)
         elif how < 60:
             continue
         elif field.kind == "string":
-            setattr(struct_, field.name, drawing.choice(_NAMES))
+            setattr(struct_, field.name, drawing.choice(names))
         elif field.kind == "array" and field.element == "string":
-            setattr(struct_, field.name, [drawing.choice(_NAMES)])
+            setattr(struct_, field.name, [drawing.choice(names)])
         elif field.kind == "records":
             setattr(struct_, field.name, drawing.choice(_BATCHES))
         elif field.kind in ("int16", "int32", "int64") and how < 200:
@@ -64,7 +64,7 @@ def _aim(struct_: Any, fields: tuple[Field, ...], drawing: Drawing) -> None:
 def _drawn_frame(drawing: Drawing, broker: InProcess) -> bytes:
     cls, version = REQUESTS[drawing.number() % len(REQUESTS)]
     message = random_message(cls, version, DrawnRandom(drawing)) if drawing.flag() else typical(cls, version)
-    _aim(message, cls.__fields__, drawing)
+    aim(message, cls.__fields__, drawing)
     try:
         frame = protocol.encode_request(message, version, correlation_id=7, client_id="c")[4:]
     except errors.CodecError:
