@@ -2,8 +2,8 @@
 
 records, messages, values, arrow, logs, captures, logins, texts    bytes and texts: one file for each family
 objects, clients, broker                                           foreign Python objects; whole clients and a broker
-endpoints, asked                                                   answers over HTTP, to an Admin, of old brokers; what
-                                                                   members of groups say
+endpoints, asked, inputs, jobs                                     answers over HTTP, to an Admin, of old brokers; what
+                                                                   members of groups say; inputs of the shell; Spark's
 targets       what a target is, and the list of them
 drawing       structured choices out of an input's bytes
 corpus        the inputs in the tree: corpus/TARGET.txt, base64, an input a line

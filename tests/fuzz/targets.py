@@ -19,7 +19,7 @@ from kwire import _codec
 
 FAMILIES: Final = (
     "records", "messages", "values", "arrow", "logs", "captures", "logins", "texts", "objects", "clients",
-    "driven", "broker", "classes", "refused", "endpoints", "asked",
+    "driven", "broker", "classes", "refused", "endpoints", "asked", "inputs", "jobs",
 )  # fmt: skip
 Mutate = Callable[[bytes, int, int, Callable[[bytes, int], bytes]], bytes]
 
