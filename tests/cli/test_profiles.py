@@ -102,6 +102,7 @@ def test_an_option_goes_over_the_variable_of_the_other(
     ("content", "said"),
     [
         ("[prod]\n", "{path} has no profile 'prd' (did you mean 'prod'?); 'kwire config edit' opens or makes it"),
+        ("a = " + "[" * 3000, "{path} is not TOML: "),
         ("[prd\n", "{path} is not TOML: Expected ']' at the end of a table declaration (at line 1, column 5)"),
         ("sasl.password = 'hunter2'\n", "{path}, profile 'sasl'"),
         ("x = 1\n", "{path}: 'x' stands in no profile; write [NAME] above its settings, or default-profile"),

@@ -361,6 +361,8 @@ def test_a_registry_without_guids_is_said_to_have_none(registry: Registry, serve
     ("made", "said"),
     [
         (lambda r: AvroSerializer(r, "nonsense"), "schema: it is no JSON"),
+        (lambda r: AvroSerializer(r, "[" * 3000), "schema: it is no JSON"),
+        (lambda r: JsonSchemaSerializer(r, "[" * 3000), "schema is no JSON"),
         (lambda r: AvroSerializer(r, USER, subject="value"), "subject='value': expected one of 'topic', 'record'"),
         (lambda r: AvroSerializer(r, USER, framing="suffix"), "framing='suffix': expected one of 'prefix', 'header'"),
         (lambda r: AvroSerializer("http://x", USER), "expected a Registry first, got str"),

@@ -60,7 +60,7 @@ def read_profiles() -> Profiles:
         return Profiles(path, {}, None)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     default = content.pop(_DEFAULT, None)
     settings = {name: _settings(path, name, table) for name, table in content.items()}

@@ -201,7 +201,7 @@ def _with_object(schema: Schema) -> Schema:
         text = f'{{"type":{text}}}'
     try:
         json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"schema: it is no JSON: {error}") from None
     return Schema(text, schema.schema_type, schema.references)
 

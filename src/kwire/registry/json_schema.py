@@ -175,7 +175,7 @@ def _parsed(schema: Schema, what: str) -> Any:
         raise UnknownSchemaError(f"{what} is {schema.schema_type}, not a JSON schema")
     try:
         return json.loads(schema.text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{what} is no JSON: {error}") from None
 
 

@@ -67,6 +67,7 @@ def test_several_sources() -> None:
 @pytest.mark.parametrize(
     "source",
     [
+        {"endOffset": "[" * 3000, "latestOffset": "[" * 3000},
         {"endOffset": {"orders": {"0": 5}}, "latestOffset": None},
         {"endOffset": 7, "latestOffset": 9},
         {"endOffset": {"logOffset": 3}, "latestOffset": None},

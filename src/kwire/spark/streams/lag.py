@@ -90,5 +90,5 @@ def _offsets(value: Any) -> Offsets:
     """The offsets of a source; none where it has none, or those of another kind."""
     try:
         return offsets_from_json(json.loads(value) if isinstance(value, str) else value)
-    except (ValueError, ConfigError):
+    except (ValueError, RecursionError, ConfigError):
         return {}
