@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -21,6 +22,7 @@ from kwire.engine.groups.assignors.roundrobin import RoundRobin
 from kwire.engine.groups.assignors.sticky import CooperativeSticky, Sticky
 from kwire.engine.metadata.metadata import Metadata, PartitionInfo, TopicInfo
 from kwire.errors import CodecError, ConfigError, KafkaError
+from kwire.protocol import group_blobs
 
 TWO_TOPICS = ClusterView({"t0": 3, "t1": 3})
 
@@ -264,3 +266,20 @@ def test_metadata_that_cannot_be_read_is_refused_with_its_field() -> None:
         mine.assign("range", TWO_TOPICS, [("m0", None, b"\x00\x03\x00\x00")])
     with pytest.raises(CodecError, match="version -1"):
         mine.assigned("range", b"\xff\xff", 1)
+
+
+@pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
+def test_members_that_claim_the_same_partitions_cost_no_more_than_others(name: str) -> None:
+    """In any order: a foreign member decides on that, and the group waits for its leader."""
+    count, rows = 16_000, []
+    sticky, consumer = group_blobs.StickyAssignorUserData, group_blobs.ConsumerProtocolSubscription
+    for member, numbers in (("a", range(count)), ("b", reversed(range(count)))):
+        claimed = list(numbers)
+        said = sticky(previous_assignment=[sticky.TopicPartition(topic="t", partitions=claimed)], generation=5)
+        owned = [consumer.TopicPartition(topic="t", partitions=claimed)]
+        subscription = consumer(topics=["t"], user_data=said.encode(1), owned_partitions=owned, generation_id=5)
+        rows.append((member, None, subscription.to_blob(3)))
+    begun = time.thread_time()
+    found = assignors_of(name).assign(name, ClusterView({"t": count}), rows)
+    assert time.thread_time() - begun < 1.0
+    assert sum(len(decode_assignment(blob).partitions) for blob in found.values()) <= count

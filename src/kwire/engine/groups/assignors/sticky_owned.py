@@ -36,20 +36,22 @@ class Owned:
         self._counts = counts
         self._members = members
         self._owners: dict[TopicPartition, str] = {}
-        self.by_member: dict[str, list[TopicPartition]] = {}
+        self._held: dict[str, dict[TopicPartition, None]] = {}
         self.contested: set[TopicPartition] = set()
         self.claims = {member: claim_of(subscription) for member, subscription in members.items()}
         self.newest = max(map(generation_of, self.claims.values()), default=NO_GENERATION)
         for member, claim in self.claims.items():
             self._take(member, claim)
+        self.by_member = {member: list(held) for member, held in self._held.items()}
 
     def _take(self, member: str, claim: Claim) -> None:
-        mine = self.by_member[member] = []
+        mine: dict[TopicPartition, None] = {}
+        self._held[member] = mine
         if not claim.partitions:
             return
         existing = self._existing(claim.partitions)
         if self._owners.keys().isdisjoint(existing) and len(frozenset(existing)) == len(existing):
-            mine += existing
+            mine.update(dict.fromkeys(existing))
             self._owners.update(dict.fromkeys(existing, member))
             return
         generation = generation_of(claim)
@@ -59,20 +61,19 @@ class Owned:
     def _take_one(self, member: str, generation: int, partition: TopicPartition) -> None:
         other = self._owners.get(partition)
         if other is None:
-            self.by_member[member].append(partition)
+            self._held[member][partition] = None
             self._owners[partition] = member
             return
         # The other's generation is the one of its subscription, also where its claim came with another.
         others = self._members[other].generation
         if generation < others:
             return
-        if partition in self.by_member[other]:
-            self.by_member[other].remove(partition)
+        self._held[other].pop(partition, None)
         self._owners[partition] = member
         if generation == others:
             self.contested.add(partition)
         else:
-            self.by_member[member].append(partition)
+            self._held[member][partition] = None
 
     def _existing(self, partitions: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
         counts = self._counts
