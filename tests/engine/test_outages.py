@@ -100,15 +100,54 @@ def test_a_second_address_that_works_is_no_outage() -> None:
     assert texts(world) == []
 
 
+def test_an_address_that_lets_a_client_wait_is_told_of_before_the_attempt_ends() -> None:
+    dropping, mute = Broker(), Stops()
+    dropping.unreachable, mute.stopped = True, True
+    world = World({A: dropping, B: mute})
+    begun = world.now
+    world.core.cluster.track(["t"], world.now)
+    world.run(world.now + 8)
+    [(when, text)] = world.warned
+    assert when - begun < 4
+    assert "the cluster cannot be reached (3." in text
+    assert "a:1: no connection yet" in text
+    assert "b:2: connected, but neither ApiVersions nor Metadata was answered yet" in text
+    mute.stopped = False
+    mute.brokers = {0: B}
+    world.run(world.now + 30)
+    assert "the cluster can be reached now" in texts(world)[1]
+
+
+@pytest.mark.parametrize("refuses", ["Connection refused", ""])
+def test_an_advertised_address_that_cannot_be_reached_is_told_of_with_where_it_comes_from(refuses: str) -> None:
+    bootstrap, advertised = Broker(), Broker()
+    bootstrap.brokers = {0: B}
+    bootstrap.topics = {"t": [0]}
+    advertised.refuses, advertised.unreachable = refuses, not refuses
+    world = World({A: bootstrap, B: advertised}, ClientSettings(bootstrap_servers="a:1"))
+    begun = world.now
+    world.core.cluster.track(["t"], world.now)
+    world.run(lambda: world.core.cluster.generation > 0)
+    ask(world, 0)
+    world.run(world.now + 60)
+    [(when, text)] = world.warned
+    assert when - begun < 4
+    assert "broker 0 (b:2) cannot be reached" in text
+    assert (refuses or "no connection yet") in text
+    assert "the cluster gave this address to its clients (advertised.listeners)" in text
+
+
 def test_why_nothing_is_connected() -> None:
     first, second = Broker(), Broker()
     first.refuses, second.unreachable = "Connection refused", True
     world = World({A: first, B: second})
     world.core.cluster.track(["t"], world.now)
-    world.run(world.now + 5)
+    world.run(world.now + 2)
     text = world.core.why_not_connected(world.now)
     assert "a:1: Connection refused" in text
     assert "b:2: being connected" in text
+    world.run(world.now + 3)
+    assert "b:2: no connection yet" in world.core.why_not_connected(world.now)
 
 
 def test_while_a_broker_is_connected_nothing_is_wrong() -> None:

@@ -145,19 +145,25 @@ class Brokers:
                 request.fail(self._unreachable(request.tried), now)
             elif not request.done:
                 self._waiting.append(request)
-        if (
-            not self.refusals.exist
-            and not self._first_contact.reached
-            and all(candidate.last_error for candidate in candidates)
-        ):
-            reason = "; ".join(f"{candidate.address}: {candidate.trouble}" for candidate in candidates)
-            self._first_contact.lasts(reason, self._connections.reconnect_backoff.longest, now)
+        self._tell_of_first_contact(now)
         self._on_trouble(error, now)
         self._pump(now)
+
+    def _tell_of_first_contact(self, now: float) -> None:
+        candidates = self._candidates()
+        if self.refusals.exist or self._first_contact.reached:
+            return
+        if all(candidate.last_error or candidate.slowness for candidate in candidates):
+            reason = "; ".join(f"{candidate.address}: {candidate.trouble}" for candidate in candidates)
+            self._first_contact.lasts(reason, self._connections.reconnect_backoff.longest, now)
 
     def _unreachable(self, tried: dict[str, str]) -> KafkaError:
         refusal = next((node.refusal for node in self.nodes.values() if node.refusal is not None), None)
         return afresh(refusal) if refusal is not None else ConnectError("no broker could be reached", tried)
+
+    def node_is_slow(self, node: Node, now: float) -> None:
+        """An attempt to connect takes long."""
+        self._tell_of_first_contact(now)
 
     def node_is_lost(self, node: Node, error: KafkaError, now: float) -> None:
         """A connection that was ready ended."""

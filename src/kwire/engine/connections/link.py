@@ -109,6 +109,9 @@ class LinkOwner(Protocol):
     def link_has_failed(self, link: Link, error: KafkaError, now: float) -> None:
         """An attempt to connect failed."""
 
+    def link_is_slow(self, link: Link, now: float) -> None:
+        """An attempt to connect takes long."""
+
     def link_is_lost(self, link: Link, error: KafkaError, now: float) -> None:
         """A connection that was ready ended."""
 
@@ -152,6 +155,12 @@ class Link(LinkBase, Lifecycle):
     def step(self) -> str:
         """What an attempt to connect is at, in words; "" if there is none or nothing is connected yet."""
         return self._negotiation.step if self._negotiation is not None else ""
+
+    @property
+    def slowness(self) -> str:
+        """What an attempt to connect that takes long waits for; "" if there is none."""
+        negotiation = self._negotiation
+        return f"{negotiation.unfinished} yet" if negotiation is not None and negotiation.is_slow else ""
 
     @property
     def who(self) -> str:
@@ -199,6 +208,7 @@ class Link(LinkBase, Lifecycle):
                 self._node.address,
                 on_ready=partial(self._on_ready, self._attempt),
                 on_failed=partial(self._on_failed, self._attempt),
+                on_slow=self._on_slow,
                 suspect_old=self._node.was_old,
                 now=now,
                 probe=self._probe,
@@ -328,6 +338,9 @@ class Link(LinkBase, Lifecycle):
         self._back_off(error, now)
         self.fail_queue(error, now)
         self._node.link_has_failed(self, error, now)
+
+    def _on_slow(self, now: float) -> None:
+        self._node.link_is_slow(self, now)
 
     def _on_lost(self, connection: Connection, error: KafkaError, now: float) -> None:
         if connection is not self.connection:

@@ -61,6 +61,9 @@ Result = TypeVar("Result")
 SECOND_FLOW_AFTER_S = 0.3
 """Seconds of silence after which the other question is asked on a second connection."""
 
+SLOW_AFTER_S = 3.0
+"""Seconds after which an attempt to connect that goes on is told of."""
+
 LATE_S = 30.0
 """Seconds for which an unanswered ApiVersions stays open beside a connection to an old broker."""
 
@@ -72,6 +75,7 @@ _NEWEST = protocol.APIS[API_VERSIONS].versions[-1]
 FlowOf = Callable[[int], "Flow[Versions]"]
 OnReady = Callable[[Connection, Versions, float, float], None]
 OnFailed = Callable[[KafkaError, float], None]
+OnSlow = Callable[[float], None]
 
 
 def ask_versions(version: int) -> Flow[Versions]:
@@ -155,7 +159,8 @@ class Negotiation:
     `on_ready(connection, versions, session, now)`: `session` is how long the login is good for, in seconds, 0 for ever.
     It may come a second time, when a broker that was taken for an old one answers ApiVersions after all: the new
     connection then replaces the first. `on_failed` brings an AuthError where one side refused the other, else a
-    ConnectError. `suspect_old`: the broker was old at the last connection. `probe` finds out what an old one can.
+    ConnectError. `on_slow(now)`: neither has come for SLOW_AFTER_S. `suspect_old`: the broker was old at the last
+    connection. `probe` finds out what an old one can.
     """
 
     def __init__(
@@ -165,6 +170,7 @@ class Negotiation:
         *,
         on_ready: OnReady,
         on_failed: OnFailed,
+        on_slow: OnSlow,
         suspect_old: bool,
         now: float,
         probe: GroupProbe | None = None,
@@ -173,6 +179,8 @@ class Negotiation:
         self._address = address
         self._on_ready = on_ready
         self._on_failed = on_failed
+        self._on_slow = on_slow
+        self.is_slow = False
         self._login = connections.login
         self._proof: FlowOf = ask_whether_old if self._login is None else self._log_in_and_ask_whether_old
         self._probe = probe
@@ -190,6 +198,7 @@ class Negotiation:
         self._begin_next_flow(now)
         patience = connections.settings.socket_connection_setup_timeout_ms / 1000
         self._call_at(now + patience, self._out_of_time)
+        self._call_at(now + SLOW_AFTER_S, self._take_as_slow)
 
     @property
     def step(self) -> str:
@@ -306,6 +315,7 @@ class Negotiation:
     def _take_as_old(self, connection: Connection, versions: Versions, now: float) -> None:
         self._open.remove(connection)
         self._decided = True
+        self.is_slow = False
         self._cancel_timers()
         self._call_at(now + LATE_S, self._close_unanswered)
         self._call_at(now + LOOK_AGAIN_AFTER_S, self._look_again)
@@ -321,13 +331,18 @@ class Negotiation:
         for connection in list(self._open):
             self._connections.lose(connection, ConnectError("not answered"), now)
 
+    def _take_as_slow(self, now: float) -> None:
+        self.is_slow = True
+        self._on_slow(now)
+
     def _out_of_time(self, now: float) -> None:
         patience = self._connections.settings.socket_connection_setup_timeout_ms
-        late = Cause(f"{self._unfinished()} within {patience} ms", "timeout")
+        late = Cause(f"{self.unfinished} within {patience} ms", "timeout")
         self._fail(ConnectError("could not connect", {str(self._address): late}), now)
 
-    def _unfinished(self) -> str:
-        """What did not come to its end in time."""
+    @property
+    def unfinished(self) -> str:
+        """What has not come to its end so far."""
         steps = [connection.step for connection in self._open if connection.step]
         if self._logging_in is not None or not self._connected:
             return f"connected, but {steps[0]} did not end" if steps else "no connection"

@@ -15,6 +15,7 @@ from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import cause_at
 from kwire.engine.connections.connection import Connection
 from kwire.engine.connections.link import IDLE, NEGOTIATING, Link
+from kwire.engine.connections.negotiation import SLOW_AFTER_S
 from kwire.engine.connections.services import ConnectionServices
 from kwire.engine.connections.versions import Versions
 from kwire.errors import AuthError, ConnectError, KafkaError
@@ -38,6 +39,9 @@ class NodeOwner(Protocol):
 
     def node_has_failed(self, node: Node, error: KafkaError, now: float) -> None:
         """An attempt to connect failed."""
+
+    def node_is_slow(self, node: Node, now: float) -> None:
+        """An attempt to connect takes long."""
 
     def node_is_lost(self, node: Node, error: KafkaError, now: float) -> None:
         """A connection that was ready ended."""
@@ -141,6 +145,11 @@ class Node(NodeBase):
         return next((link.last_error for link in self._made_links if link.last_error is not None), None)
 
     @property
+    def slowness(self) -> str:
+        """What an attempt to connect that takes long waits for; "" if there is none."""
+        return next((link.slowness for link in self._made_links if link.slowness), "")
+
+    @property
     def refusal(self) -> AuthError | None:
         """Why one side refused the other, on the connection where that happened; None where it is tried again."""
         return next((link.refusal for link in self._made_links if link.refusal is not None), None)
@@ -155,6 +164,8 @@ class Node(NodeBase):
     def trouble(self) -> Cause:
         """Why there is no connection: the last error, or how far the first attempt is."""
         error = self.last_error
+        if error is None and self.slowness:
+            return Cause(self.slowness, "timeout")
         if error is None:
             step = f", at {self._data.step}" if self._data.step else ""
             return Cause("not tried yet" if self.state == IDLE else f"being connected{step}")
@@ -221,12 +232,19 @@ class Node(NodeBase):
         self.outage.begin(now)
         if isinstance(error, AuthError):
             self._warn_of(error, now)
-        elif self.outage.reached:
-            self.outage.lasts(self.trouble, self._connections.reconnect_backoff.longest, now)
+        else:
+            self._tell_of_trouble(now)
         if link is self._data:
             self._owner.node_has_failed(self, error, now)
         else:
             self._owner.node_is_lost(self, error, now)
+
+    def link_is_slow(self, link: Link, now: float) -> None:
+        """An attempt to connect takes long."""
+        self.outage.begin(now - SLOW_AFTER_S)
+        self._tell_of_trouble(now)
+        if link is self._data:
+            self._owner.node_is_slow(self, now)
 
     def link_is_lost(self, link: Link, error: KafkaError, now: float) -> None:
         """A connection that was ready ended."""
@@ -238,6 +256,15 @@ class Node(NodeBase):
     def link_is_refused(self, now: float) -> None:
         """Something waits for a link that refuses this client."""
         self._owner.node_is_refused(self, now)
+
+    def _tell_of_trouble(self, now: float) -> None:
+        """Not of a bootstrap address, before its broker was reached: `Brokers` tells of those, all at once."""
+        reason: str = self.trouble
+        if self.outage.reached:
+            self.outage.lasts(reason, self._connections.reconnect_backoff.longest, now)
+        elif self.node_id >= 0:
+            reason += "; the cluster gave this address to its clients (advertised.listeners)"
+            self.outage.lasts(reason, self._connections.reconnect_backoff.longest, now)
 
     def _warn_of(self, error: AuthError, now: float) -> None:
         words = joined(": ", (error.step, error.message or error.reason))
