@@ -1,7 +1,8 @@
-"""Which warnings of the clients become lines of a command."""
+"""Which warnings of the clients, and which errors, become lines of a command."""
 
 from __future__ import annotations
 
+import argparse
 import logging
 import threading
 from collections.abc import Callable
@@ -9,10 +10,11 @@ from collections.abc import Callable
 import pytest
 
 from kwire.cli import trouble
+from kwire.cli.output import tell
 from kwire.cli.trouble import trouble_on_stderr
 from kwire.engine.common.outage import Outage, RefusalWarning
 from kwire.engine.common.retry import Backoff
-from kwire.errors import AuthError, KafkaTimeoutError
+from kwire.errors import AuthError, KafkaError, KafkaTimeoutError
 
 LOGGER = logging.getLogger("kwire.drivers")
 REASON = "SaslAuthenticate (PLAIN): wrong password"
@@ -82,3 +84,9 @@ def test_a_refusal_is_told_while_the_command_goes_on(
             if isinstance(thread, threading.Timer):
                 thread.join()
         assert capsys.readouterr().err == f"kwire topics: {REFUSED}\n"
+
+
+def test_an_error_that_many_things_met_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    failures = {number: KafkaError("connection refused" if number < 3 else "no answer") for number in range(4)}
+    tell(argparse.Namespace(command="topics", timeout=None), failures)
+    assert capsys.readouterr().err == "kwire topics: connection refused\nkwire topics: no answer\n"

@@ -70,9 +70,9 @@ def _one_line(entry: Any, nothing: str, between: str) -> Any:
 
 
 def tell(options: argparse.Namespace, failures: Mapping[Any, KafkaError]) -> None:
-    """Prints each error on standard error, as a line of the command."""
-    for error in failures.values():
-        terminal.print_error(f"kwire {options.command}: {failure_text(options, error)}")
+    """Prints each error on standard error, as a line of the command: once, where one is that of many."""
+    for text in dict.fromkeys(failure_text(options, error) for error in failures.values()):
+        terminal.print_error(f"kwire {options.command}: {text}")
 
 
 def failure_text(options: argparse.Namespace, error: KafkaError) -> str:
