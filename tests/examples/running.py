@@ -14,15 +14,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TypeVar
+from typing import IO, Protocol, TypeVar
 
-from kwire.testing import Broker
 from tests.timing import PATIENT
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 
 _Found = TypeVar("_Found")
+
+
+class Kafka(Protocol):
+    """The embedded broker, or Apache Kafka."""
+
+    @property
+    def bootstrap_servers(self) -> str: ...
 
 
 def commands_for(program: str) -> list[str]:
@@ -72,7 +78,7 @@ class Running:
 
 
 @contextmanager
-def running(command: str, broker: Broker, **environment: str) -> Iterator[Running]:
+def running(command: str, broker: Kafka, **environment: str) -> Iterator[Running]:
     """The command, from the root of the project; what is left of its processes at the end is killed."""
     with TemporaryFile() as output:
         process = subprocess.Popen(
@@ -94,7 +100,7 @@ def running(command: str, broker: Broker, **environment: str) -> Iterator[Runnin
             process.wait()
 
 
-def run(command: str, broker: Broker, **environment: str) -> str:
+def run(command: str, broker: Kafka, **environment: str) -> str:
     """What the command wrote; it must end with 0."""
     with running(command, broker, **environment) as program:
         code = program.ended()
@@ -102,7 +108,7 @@ def run(command: str, broker: Broker, **environment: str) -> str:
         return program.written()
 
 
-def environment_for(broker: Broker) -> dict[str, str]:
+def environment_for(broker: Kafka) -> dict[str, str]:
     """With the programs of this Python's environment, the package, and where the broker is."""
     return {
         **os.environ,
