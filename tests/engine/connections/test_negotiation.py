@@ -337,3 +337,16 @@ def test_connections_that_are_cut_do_not_make_a_broker_old(times: int) -> None:
     assert versions[-1] == 13
     assert len(versions) <= times + 1
     assert not agreed(world).before_0_10
+
+
+def test_a_controller_is_told_from_a_broker() -> None:
+    controller = Broker()
+    del controller.versions[METADATA]
+    world = World({A: controller})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert isinstance(outcome.error, errors.AuthError)
+    assert "a:1, ApiVersions: a controller of KRaft answers at this port" in str(outcome.error)
+    assert outcome.ended_at - 1000 < 1
+    [(_, warned)] = world.warned
+    assert "a controller of KRaft answers at this port" in warned

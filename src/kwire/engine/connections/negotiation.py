@@ -153,6 +153,12 @@ class ClosedInLoginError(ConnectError):
         )
 
 
+def _only_a_controller() -> AuthError:
+    """Of a node that has no topics: nothing that clients ask for begins there."""
+    text = "a controller of KRaft answers at this port, it has no Metadata: is the port of a broker's listener meant?"
+    return AuthError(text, step="ApiVersions", reason="no Metadata")
+
+
 class Negotiation:
     """One try to get a ready connection to `address`; ends in `on_ready` or `on_failed`.
 
@@ -286,7 +292,9 @@ class Negotiation:
     # -- the verdict ------------------------------------------------------------------------------------------------
 
     def _on_agreed(self, connection: Connection, flow: FlowOf, versions: Versions, now: float) -> None:
-        if not versions.before_0_10:
+        if METADATA not in versions.ranges and not self._decided:
+            self._fail(_only_a_controller(), now)
+        elif not versions.before_0_10:
             if self._login is None or flow == self._proof:
                 self._finish(connection, versions, 0.0, now)
             else:
