@@ -450,7 +450,7 @@ def test_a_topic_that_does_not_exist_is_named() -> None:
 def test_a_topic_that_may_be_misspelt_is_warned_of_long_before_a_poll_raises(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(poll_patience, "_WARN_AFTER_S", 0.2)
+    monkeypatch.setattr(poll_patience, "WARN_AFTER_S", 0.2)
     with Broker(auto_create_topics=False) as broker, consumer_of(broker, metadata_max_age_ms=100) as consumer:
         consumer.assign([("ordres", 0)])
         for _ in range(8):

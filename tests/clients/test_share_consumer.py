@@ -262,7 +262,7 @@ def test_transactions_that_were_aborted_are_not_read(broker: Broker) -> None:
 def test_a_topic_that_may_be_misspelt_is_warned_of_once_and_long_before_a_poll_raises(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broker: Broker
 ) -> None:
-    monkeypatch.setattr(poll_patience, "_WARN_AFTER_S", 0.2)
+    monkeypatch.setattr(poll_patience, "WARN_AFTER_S", 0.2)
     settings: dict[str, Any] = {"metadata_max_age_ms": 100, "allow_auto_create_topics": False}
     with ShareConsumer(broker.bootstrap_servers, group_id="g", **settings) as consumer:
         consumer.subscribe(["ordres"])

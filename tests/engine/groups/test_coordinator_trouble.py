@@ -56,6 +56,9 @@ def test_a_coordinator_that_is_not_found(protocol: str, join: str, beat: str) ->
     assert str(member.faults[0]).startswith(
         "group 'g' was not joined within 60 s: FindCoordinator: FindCoordinator of 'g': COORDINATOR_NOT_AVAILABLE"
     )
+    [told] = [text for _, text in member.warned if "has no coordinator" in text]
+    assert told.startswith("group 'g' has no coordinator (3.")
+    assert "are there enough brokers for the replication factor of __consumer_offsets?; still trying" in told
 
 
 @pytest.mark.parametrize(("protocol", "join", "beat"), PROTOCOLS)

@@ -279,3 +279,18 @@ def test_partitions_that_were_a_lie_are_left_in_the_end() -> None:
     world.core.cluster.refresh(world.now)
     world.run(world.now + 40)
     assert world.accumulator.topics["t"].known == 1
+
+
+def test_a_topic_that_is_missing_is_warned_of_long_before_its_records_fail() -> None:
+    world = ProducerWorld(topics={"t": [0]}, allow_auto_create_topics=False)
+    begun = world.now
+    missing = world.send(b"x", topic="misspelt")
+    world.complete(world.send(b"y"))
+    world.run(missing.done)
+    [(when, text)] = world.warned
+    assert when - begun == pytest.approx(3, abs=0.5)
+    assert "topic 'misspelt' does not exist; asked: " in text
+    assert text.endswith("its records wait for it, max_block_ms=60000 at most")
+    world.leader.topics["misspelt"] = [0]
+    world.complete(world.send(b"z", topic="misspelt"))
+    assert len(world.warned) == 1

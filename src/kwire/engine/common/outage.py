@@ -12,6 +12,9 @@ from kwire._typing import Self
 from kwire.engine.common.retry import Backoff
 from kwire.errors.wording import Wording
 
+WARN_AFTER_S = 3.0
+"""How long something is waited for that brokers may make meanwhile, such as a topic, until a warning."""
+
 
 class RefusalWarning(Wording):
     """The text of a warning that one side refuses the other; `reason` says why."""

@@ -13,14 +13,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from kwire._typing import TYPE_CHECKING
+from kwire.engine.common.outage import WARN_AFTER_S
 from kwire.errors import UnknownTopicError
 
 if TYPE_CHECKING:
     from kwire.engine.metadata.cluster import Cluster
     from kwire.engine.ports import Services
-
-_WARN_AFTER_S = 3.0
-"""How long polls look for a topic before a warning: brokers that create it on demand have done so by then."""
 
 
 class PollPatience:
@@ -61,7 +59,7 @@ class PollPatience:
     def to_warn_of(self, topics: Iterable[str], now: float) -> Iterator[tuple[str, UnknownTopicError]]:
         """The topics that have been missing for a while, with the error; each once before it is there."""
         for topic, error, since in self._count(topics, now):
-            if topic not in self._warned_of and now - since >= min(self._seconds, _WARN_AFTER_S):
+            if topic not in self._warned_of and now - since >= min(self._seconds, WARN_AFTER_S):
                 self._warned_of.add(topic)
                 yield topic, error
 

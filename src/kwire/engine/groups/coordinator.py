@@ -25,17 +25,19 @@ from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.hedged_request import HedgedRequest
 from kwire.engine.calls.lookup import GROUP, coordinator_in, find_coordinator_request, has_moved
+from kwire.engine.common.outage import WARN_AFTER_S
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, MessageOrBuilder, OnError, OnResponse, Purpose, Request
 from kwire.engine.common.retry import is_retriable
 from kwire.errors import BrokerError, KafkaError
 from kwire.schema.api_keys import FIND_COORDINATOR
-from kwire.schema.error_codes import COORDINATOR_LOAD_IN_PROGRESS, UNSUPPORTED_VERSION
+from kwire.schema.error_codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from kwire.engine.ports import Services
 
 _NAMES = {0: "group", 1: "transactional id"}
+_TOPICS = {0: "__consumer_offsets", 1: "__transaction_state"}
 
 
 class WaitingRequest:
@@ -94,6 +96,8 @@ class Coordinator(Recoverable):
         self._asked: HedgedRequest | None = None
         self._again: Timer | None = None
         self._failures = 0
+        self._missed_since: float | None = None
+        self._has_warned = False
         self._purpose = Purpose.DATA
         self._sent = 0
         self._troubled_since: float | None = None
@@ -224,6 +228,7 @@ class Coordinator(Recoverable):
     def _set_node(self, node: int, now: float) -> None:
         self._stop_asking()
         self._failures = 0
+        self._missed_since, self._has_warned = None, False
         self.node = node
         waiting, self._waiting = self._waiting, []
         for request in waiting:
@@ -236,9 +241,23 @@ class Coordinator(Recoverable):
         elif is_retriable(error):
             self._failures += 1
             self._tell_trouble(f"FindCoordinator: {error}", now)
+            self._miss(error, now)
             self._again = self._core.call_at(now + self._core.retry_backoff.wait(self._failures), self._ask_again)
         else:
             self._fail_waiting(error, now)
+
+    def _miss(self, error: KafkaError, now: float) -> None:
+        """None is found. A cluster with fewer brokers than the topic below wants replicas will never have one."""
+        self._missed_since = now if self._missed_since is None else self._missed_since
+        if self._has_warned or not isinstance(error, BrokerError) or now - self._missed_since < WARN_AFTER_S:
+            return
+        self._has_warned = True
+        why = str(error)
+        if error.code == COORDINATOR_NOT_AVAILABLE:
+            why += f"; are there enough brokers for the replication factor of {_TOPICS[self._kind]}?"
+        self._core.warn(
+            f"{self.what} has no coordinator ({now - self._missed_since:.1f} s so far): {why}; still trying"
+        )
 
     def _ask_as_before_0_10(self, now: float) -> None:
         """The broker is from before 0.10, and does not say on this connection what it can."""

@@ -1,19 +1,21 @@
 """The topics of a producer: which ones the metadata is asked for, and the records whose partition is not known yet.
 
 Layer 3, no I/O. Such records wait `max_block_ms` at most; then they fail with an error that says which brokers were
-asked: an UnknownTopicError only where one answered that the topic is not there. Where none answered it is a
-ConnectError, or a KafkaTimeoutError once one is connected, and says what is under way. A topic is asked for from its
-first record until it has been without records for `metadata_max_idle_ms`, or, if it is missing, until its last record
-failed (KIP-526); the next record begins anew. After that time without records nothing is kept of it, unless its
-sequences have to go on.
+asked (a warning says so long before): an UnknownTopicError only where one answered that the topic is not there. Where
+none answered it is a ConnectError, or a KafkaTimeoutError once one is connected, and says what is under way. A topic is
+asked for from its first record until it has been without records for `metadata_max_idle_ms`, or, if it is missing,
+until its last record failed (KIP-526); the next record begins anew. After that time without records nothing is kept of
+it, unless its sequences have to go on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from kwire._codec import Accumulator, Batch, PartitionQueue, Timer, TopicQueue
 from kwire._typing import override
+from kwire.engine.common.outage import WARN_AFTER_S
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.metadata.metadata import TopicInfo, may_pass
 from kwire.engine.ports import Services
@@ -50,6 +52,7 @@ class UnknownTopics(Recoverable):
         self._resting: dict[str, TopicQueue] = {}  # not asked for, and not dropped yet
         self._idle_timer: Timer | None = None
         self.topics: dict[str, TopicQueue] = {}
+        self._warned_of: set[str] = set()
 
     def look(self, now: float) -> float | None:
         """Asks for new topics, places the records that can be placed, and fails those that have waited too long.
@@ -70,6 +73,7 @@ class UnknownTopics(Recoverable):
                 soonest = moment if soonest is None else min(soonest, moment)
             else:
                 del self.topics[topic.name]
+                self._warned_of.discard(topic.name)
                 if not topic.known:
                     self._release(topic)
         return soonest
@@ -164,8 +168,23 @@ class UnknownTopics(Recoverable):
                 if at_once or deadline <= now:
                     self._fail(batch, self._why(queue, batch, info))
                 else:
+                    deadline = min(deadline, self._warn(topic.name, batch.created_at, now))
                     soonest = deadline if soonest is None else min(soonest, deadline)
         return soonest
+
+    def _warn(self, topic: str, since: float, now: float) -> float:
+        """Warns of a topic that is missing for long; returns when to look at that again."""
+        if topic in self._warned_of:
+            return inf
+        moment = since + WARN_AFTER_S
+        if moment > now:
+            return moment
+        missing = self._cluster.unknown_topic(topic)
+        if missing is not None:
+            self._warned_of.add(topic)
+            words = "{missing}; its records wait for it, {max_block_ms}={limit} at most"
+            self._core.warn(Wording(words, missing=missing, limit=round(self._max_wait * 1000)))
+        return inf
 
     def _why(self, queue: PartitionQueue, batch: Batch, info: TopicInfo | None) -> KafkaError:
         waited = Wording("within {max_block_ms}={limit}", limit=round(self._max_wait * 1000))
