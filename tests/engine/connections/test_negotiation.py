@@ -350,3 +350,15 @@ def test_a_controller_is_told_from_a_broker() -> None:
     assert outcome.ended_at - 1000 < 1
     [(_, warned)] = world.warned
     assert "a controller of KRaft answers at this port" in warned
+
+
+class WebServer(Broker):
+    def answer(self, frame: bytes, now: float) -> Answer:
+        return [b"HTTP/1.1 400 Bad Request\r\n\r\n"]
+
+
+def test_bytes_of_another_protocol_are_no_reason_to_ask_for_tls_or_sasl() -> None:
+    world = World({A: WebServer()})
+    outcome = ask_metadata(world)
+    world.run(lambda: outcome.ended)
+    assert str(outcome.error).endswith("a web server answers at this port, not a Kafka broker")

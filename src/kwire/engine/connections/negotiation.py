@@ -275,7 +275,7 @@ class Negotiation:
         if connection is self._logging_in:
             self._fail(self._closed_in_login or error, now)
             return
-        self._closed_by_broker = True
+        self._closed_by_broker = self._closed_by_broker or connection.ended
         if self._probe is not None and self._probe.was_cut:
             self._begin(self._proof, now)
         elif self._flows:
