@@ -139,7 +139,7 @@ class Cluster(Metadata, Recoverable):
     def how_to_make_a_topic(self) -> str:
         """What would work where a topic is missing, in words."""
         if self.allow_auto_create:
-            return "brokers do not create it automatically: create it first (Admin.create_topics)"
+            return "brokers do not, or cannot, create it automatically: create it first (Admin.create_topics)"
         return Wording("create it first (Admin.create_topics), or set {allow_auto_create_topics}, which is off")
 
     def why_no_leader(self, topic: str, partition: int) -> str:
