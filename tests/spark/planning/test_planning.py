@@ -58,6 +58,14 @@ def test_min_partitions_cuts_where_the_connector_cuts(
     assert cuts(split_ranges(ranges_of(*SIZES), min_partitions=min_partitions)) == expected
 
 
+def test_more_partitions_than_offsets_are_one_for_each_offset_at_once() -> None:
+    """However many: the driver does not count to two thousand million."""
+    pieces = split_ranges(ranges_of(3, 1, 0, 2), min_partitions=2**31)
+    assert [(each.partition.partition, each.start, each.end) for each in pieces] == [
+        (0, 0, 1), (0, 1, 2), (0, 2, 3), (1, 0, 1), (3, 0, 1), (3, 1, 2)
+    ]  # fmt: skip
+
+
 def test_explicit_ends_are_cut_where_the_connector_cuts() -> None:
     ranges = [
         OffsetRange(TopicPartition("t", 0), 100, 777),

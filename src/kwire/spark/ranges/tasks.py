@@ -273,7 +273,7 @@ def _cut(whole: OffsetRange, parts: int) -> list[OffsetRange]:
     """`parts` pieces of equal size, as far as there are offsets; what is left by rounding goes to the last ones."""
     pieces = []
     start = whole.start
-    for left in range(parts, 0, -1):
+    for left in range(min(parts, whole.size), 0, -1):
         end = start + (whole.end - start) // left
         if end > start:
             pieces.append(replace(whole, start=start, end=end))
