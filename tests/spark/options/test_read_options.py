@@ -106,6 +106,7 @@ def test_times_go_before_offsets_which_are_then_not_parsed() -> None:
     [
         ("minPartitions", "0", "minPartitions must be positive"),
         ("minPartitions", "x", "minPartitions: expected a whole number, got 'x'"),
+        ("minPartitions", "4_0", "minPartitions: expected a whole number, got '4_0'"),
         ("maxRecordsPerPartition", "-1", "maxRecordsPerPartition must be positive"),
         ("maxTasks", "-1", "maxTasks must not be negative"),
         ("kafkaConsumer.pollTimeoutMs", "0", "kafkaConsumer.pollTimeoutMs must be positive"),

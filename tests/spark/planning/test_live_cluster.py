@@ -56,8 +56,10 @@ def test_the_partitions_of_each_kind_of_selection(cluster: LiveCluster) -> None:
 
 
 def test_what_does_not_exist_is_named(cluster: LiveCluster) -> None:
-    with pytest.raises(UnknownTopicError, match="missing"):
+    with pytest.raises(UnknownTopicError, match="subscribe: topic 'missing' does not exist"):
         cluster.partitions(Selection(topics=("missing",)))
+    with pytest.raises(UnknownTopicError, match="assign: topic 'missing' does not exist"):
+        cluster.partitions(Selection(partitions=(A1, TopicPartition("missing", 0))))
     with pytest.raises(ConfigError, match="assign names a-7, which does not exist; a has 2 partitions"):
         cluster.partitions(Selection(partitions=(TopicPartition("a", 7),)))
 

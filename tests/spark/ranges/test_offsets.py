@@ -89,8 +89,9 @@ def test_times() -> None:
     bound = parse_times_by_partition("endingOffsetsByTimestamp", '{"sem":{"0":5}}', "latest")
     assert bound.is_time
     assert bound.at(SEM) == 5
-    with pytest.raises(ConfigError, match=r"Expected a single long value .*, got abc"):
-        parse_time_bound("startingTimestamp", "abc", "error")
+    for text in ("abc", "5.0", "", "1_000", str(2**63)):
+        with pytest.raises(ConfigError, match=rf"startingTimestamp: Expected a single long value .*, got {text}$"):
+            parse_time_bound("startingTimestamp", text, "error")
     with pytest.raises(ConfigError, match="startingTimestamp is -5"):
         parse_time_bound("startingTimestamp", "-5", "error")
 
@@ -133,16 +134,17 @@ def test_lost_records_fail_the_read_or_are_left_out(start: int, end: int, ends: 
 
 def test_a_start_after_the_end_is_refused() -> None:
     with pytest.raises(
-        ConfigError, match="The specified start offset 5 is greater than the end offset 3 for topic sem partition 0"
+        ConfigError,
+        match="startingOffsets, endingOffsets: The specified start offset 5 is greater than the end offset 3 for",
     ):
         bind_one(5, 3, LogEnds(0, 10))
     for fail_on_data_loss in (True, False):
-        with pytest.raises(ConfigError, match="resolved start offset 99 is greater than the resolved end offset 10"):
+        with pytest.raises(ConfigError, match="endingOffsets: The resolved start offset 99 is greater than"):
             bind_one(99, LATEST, LogEnds(0, 10), fail_on_data_loss=fail_on_data_loss)
 
 
 def test_a_start_time_after_the_end_time_is_refused() -> None:
-    text = "The specified start timestamp 2000 is greater than the end timestamp 1000 for topic sem partition 0"
+    text = "endingOffsetsByTimestamp: The specified start timestamp 2000 is greater than the end timestamp 1000 for"
     logs, times = {SEM: LogEnds(0, 10)}, {(SEM, 2000): LATEST, (SEM, 1000): 5}
     start = parse_times_by_partition("startingOffsetsByTimestamp", '{"sem":{"0":2000}}', "latest")
     end = parse_times_by_partition("endingOffsetsByTimestamp", '{"sem":{"0":1000}}', "latest")

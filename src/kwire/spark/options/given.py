@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from kwire.errors import ConfigError
+from kwire.spark.ranges.offsets import whole_number
 
 _log = logging.getLogger("kwire.spark")
 
@@ -71,10 +72,9 @@ class GivenOptions:
         text = self.text(name)
         if text is None:
             return default
-        try:
-            number = int(text)
-        except ValueError:
-            raise ConfigError(f"{name}: expected a whole number, got '{text}'") from None
+        number = whole_number(text)
+        if number is None:
+            raise ConfigError(f"{name}: expected a whole number, got '{text}'")
         if minimum is not None and number < minimum:
             limit = {0: "not be negative", 1: "be positive"}.get(minimum, f"be at least {minimum}")
             raise ConfigError(f"{name} must {limit}, got {number}")

@@ -82,6 +82,12 @@ class Selection:
     topics: tuple[str, ...] | None = None
     pattern: str | None = None
 
+    @property
+    def option(self) -> str:
+        """The option that says it."""
+        given = (self.partitions, self.topics, self.pattern)
+        return next(name for name, value in zip(_SELECTIONS, given, strict=True) if value is not None)
+
 
 @dataclass(frozen=True)
 class ReadOptions:

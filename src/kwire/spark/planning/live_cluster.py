@@ -85,7 +85,10 @@ class LiveCluster:
         partition, that is named and does not exist; with `to_read` TopicAuthorizationFailedError for a topic that may
         not be read, which tasks would find out one attempt after the other.
         """
-        topics = self._topics(selection, to_read=to_read)
+        try:
+            topics = self._topics(selection, to_read=to_read)
+        except UnknownTopicError as error:
+            raise UnknownTopicError(f"{selection.option}: {error}") from None
         self.topic_ids = {name: topic.topic_id for name, topic in topics.items()}
         if selection.partitions is not None:
             return {tp: _leader(topics[tp.topic], tp) for tp in selection.partitions}

@@ -11,6 +11,7 @@ returns the same rows.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
@@ -28,6 +29,7 @@ _TIMES_EXAMPLE: Final = '{"topicA":{"0":1497553200000,"1":1497553200000}}'
 _PARTITIONS_EXAMPLE: Final = '{"topicA":[0,1],"topicB":[2,4]}'
 
 _MAX_INT64: Final = (1 << 63) - 1
+_WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 _NAMED: Final = 10
 _NAMED_ENDS: Final = "use -1 for latest, -2 for earliest"
 
@@ -79,6 +81,11 @@ class DataLossError(KafkaError):
     """Offsets that the read was asked for and that the log does not have (any more); `failOnDataLoss` decides."""
 
 
+def whole_number(text: str) -> int | None:
+    """The number that a text is, by the rules of Java rather than Python's, which reads `1_000`."""
+    return int(text) if _WHOLE.fullmatch(text) else None
+
+
 def parse_offset_bound(option: str, text: str) -> Bound:
     """Reads `earliest`, `latest` (in any case) or JSON with one offset for each partition.
 
@@ -98,10 +105,9 @@ def parse_offset_bound(option: str, text: str) -> Bound:
 
 def parse_time_bound(option: str, text: str, no_match: NoMatch) -> Bound:
     """Reads one time for all partitions, in milliseconds since the epoch."""
-    try:
-        time = int(text)
-    except ValueError:
-        raise ConfigError(f"{option}: Expected a single long value (milliseconds), got {text}") from None
+    time = whole_number(text)
+    if time is None or abs(time) > _MAX_INT64:
+        raise ConfigError(f"{option}: Expected a single long value (milliseconds), got {text}")
     return Bound(option, everywhere=_not_negative(option, time), is_time=True, no_match=no_match)
 
 
@@ -158,10 +164,11 @@ def _bind_one(
     times: Mapping[tuple[TopicPartition, int], int],
     fail_on_data_loss: bool,
 ) -> tuple[int, int]:
+    options = f"{start.option}, {end.option}"
     given_by_partition = start.is_time and end.is_time and start.everywhere is None and end.everywhere is None
     if given_by_partition and start.at(partition) > end.at(partition):
         raise ConfigError(
-            f"The specified start timestamp {start.at(partition)} is greater than the end timestamp "
+            f"{options}: The specified start timestamp {start.at(partition)} is greater than the end timestamp "
             f"{end.at(partition)} for topic {partition.topic} partition {partition.partition}."
         )
     first = _offset_of(partition, start, ends, times)
@@ -169,11 +176,11 @@ def _bind_one(
     if first > last:
         if _is_given(start, partition) and _is_given(end, partition):
             raise ConfigError(
-                f"The specified start offset {first} is greater than the end offset {last} "
+                f"{options}: The specified start offset {first} is greater than the end offset {last} "
                 f"for topic {partition.topic} partition {partition.partition}."
             )
         raise ConfigError(
-            f"The resolved start offset {first} is greater than the resolved end offset {last} "
+            f"{options}: The resolved start offset {first} is greater than the resolved end offset {last} "
             f"for topic {partition.topic} partition {partition.partition}; "
             f"the log now has the offsets [{ends.earliest}, {ends.latest})."
         )
