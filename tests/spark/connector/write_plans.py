@@ -11,6 +11,8 @@ from tests.spark.connector.option_sets import Options
 
 PARTITIONS: Final = 3
 
+_HEADERS: Final = ("array<struct<key: string, value: binary>>", "array<struct<Key: string, VALUE: binary>>")
+
 Make = Callable[[random.Random, int], Any]
 
 
@@ -52,7 +54,7 @@ def draw_write(seed: int) -> WritePlan:
     if dice.random() < 0.4:
         columns["partition"] = ("int", lambda dice, row: None if dice.random() < 0.3 else dice.randrange(PARTITIONS))
     if dice.random() < 0.5:
-        columns["headers"] = ("array<struct<key: string, value: binary>>", _headers)
+        columns["headers"] = (dice.choice(_HEADERS), _headers)
     if dice.random() < 0.2:
         columns["other"] = ("double", lambda dice, row: row / 3)
     options = _options(dice)

@@ -35,6 +35,7 @@ def schema(**types: DataType) -> StructType:
         schema(value=TEXT, topic=TEXT),
         schema(value=BYTES, key=TEXT, topic=TEXT, partition=INT, headers=HEADERS),
         schema(value=TEXT, key=BYTES, topic=TEXT, other=LONG, timestamp=LONG),
+        schema(value=TEXT, topic=TEXT, headers=ArrayType(StructType([StructField("Key", TEXT), StructField("VALUE", BYTES)]))),
         schema(
             value=TEXT,
             topic=TEXT,

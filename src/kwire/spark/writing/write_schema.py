@@ -47,7 +47,7 @@ def _is_headers(given: DataType) -> bool:
         return False
     fields = given.elementType.fields
     return (
-        [field.name for field in fields] == ["key", "value"]
+        [field.name.lower() for field in fields] == ["key", "value"]
         and isinstance(fields[0].dataType, StringType)
         and isinstance(fields[1].dataType, BinaryType)
     )
