@@ -371,6 +371,14 @@ def test_minimum_is_waited_for_but_not_when_all_is_to_be_read(cluster: Cluster) 
     assert step(stream, at(2)) == at(7)
 
 
+def test_a_minimum_of_no_offsets_is_none(cluster: Cluster) -> None:
+    cluster.create(1)
+    stream = cluster.stream(startingOffsets="earliest", minOffsetsPerTrigger="0")
+    assert step(stream, at(0)) == at(0)
+    cluster.write(1)
+    assert step(stream, at(0)) == at(1)
+
+
 def test_available_now_ends_where_it_began(cluster: Cluster) -> None:
     cluster.create(1)
     cluster.write(4)

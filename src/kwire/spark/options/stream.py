@@ -50,7 +50,7 @@ def parse_stream_options(options: Mapping[str, str]) -> StreamOptions:
 def _trigger_limits(given: GivenOptions) -> TriggerLimits:
     limits = TriggerLimits(
         max_offsets=given.integer("maxOffsetsPerTrigger", minimum=1),
-        min_offsets=given.integer("minOffsetsPerTrigger", minimum=1),
+        min_offsets=given.integer("minOffsetsPerTrigger", minimum=0) or None,
         max_bytes=given.size("maxBytesPerTrigger"),
         max_delay_s=given.duration_s("maxTriggerDelay", DEFAULT_MAX_DELAY_S),
     )
