@@ -35,7 +35,11 @@ def schema(**types: DataType) -> StructType:
         schema(value=TEXT, topic=TEXT),
         schema(value=BYTES, key=TEXT, topic=TEXT, partition=INT, headers=HEADERS),
         schema(value=TEXT, key=BYTES, topic=TEXT, other=LONG, timestamp=LONG),
-        schema(value=TEXT, topic=TEXT, headers=ArrayType(StructType([StructField("Key", TEXT), StructField("VALUE", BYTES)]))),
+        schema(
+            value=TEXT,
+            topic=TEXT,
+            headers=ArrayType(StructType([StructField("Key", TEXT), StructField("VALUE", BYTES)])),
+        ),
         schema(
             value=TEXT,
             topic=TEXT,
@@ -60,6 +64,10 @@ def test_columns_that_can_be_written(given: StructType) -> None:
         (schema(value=TEXT, topic=TEXT, partition=LONG), "partition attribute unsupported type bigint. partition must"),
         (schema(value=TEXT, topic=TEXT, headers=ArrayType(TEXT)), "headers attribute unsupported type array<string>"),
         (schema(value=TEXT, topic=TEXT, headers=MapType(TEXT, BYTES)), "must be a(n) array<struct<key:string,value:bi"),
+        (
+            StructType([*schema(value=TEXT, topic=TEXT), StructField("value", TEXT)]),
+            "more than one column is named 'value'",
+        ),
         (
             schema(value=TEXT, topic=TEXT, headers=ArrayType(StructType([*PAIR.fields, *PAIR.fields]))),
             "headers attribute unsupported type",

@@ -6,6 +6,7 @@ only a row can show, such as a null topic, is for `write_task`. Columns with oth
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, StringType, StructType
@@ -23,6 +24,12 @@ _HEADERS_TYPE: Final = "array<struct<key:string,value:binary>>"
 
 def check_write_schema(schema: StructType, topic: str | None) -> None:
     """Raises ConfigError for a column that is missing or of another type; `topic` is the option, which goes first."""
+    names = Counter(schema.fieldNames())
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        raise ConfigError(
+            f"more than one column is named '{twice[0]}': Spark hands such rows to no sink in Python; select or rename"
+        )
     types = {field.name: field.dataType for field in schema.fields}
     if VALUE not in types:
         raise ConfigError(f"Required attribute 'value' not found{_similar(VALUE, types)}")
