@@ -75,7 +75,7 @@ _TABLE = (
     (47, "INVALID_PRODUCER_EPOCH", _PLAIN, "a newer instance of this producer has taken over"),
     (48, "INVALID_TXN_STATE", _PLAIN, "the transaction's state does not allow it"),
     (49, "INVALID_PRODUCER_ID_MAPPING", _PLAIN, "the producer id does not belong to this transactional id"),
-    (50, "INVALID_TRANSACTION_TIMEOUT", _PLAIN, "above the broker's transaction.max.timeout.ms"),
+    (50, "INVALID_TRANSACTION_TIMEOUT", _PLAIN, "transaction.timeout.ms is above the broker's limit for it"),
     (51, "CONCURRENT_TRANSACTIONS", _RETRIABLE, "another operation on this transaction is in progress"),
     (52, "TRANSACTION_COORDINATOR_FENCED", _PLAIN, "the coordinator that asks is no longer the one in charge"),
     (53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", _PLAIN, "not allowed to use this transactional id"),

@@ -166,7 +166,7 @@ class InvalidProducerIdMappingError(BrokerError):
     """INVALID_PRODUCER_ID_MAPPING (49): the producer id does not belong to this transactional id."""
 
 class InvalidTransactionTimeoutError(BrokerError):
-    """INVALID_TRANSACTION_TIMEOUT (50): above the broker's transaction.max.timeout.ms."""
+    """INVALID_TRANSACTION_TIMEOUT (50): transaction.timeout.ms is above the broker's limit for it."""
 
 class ConcurrentTransactionsError(BrokerError):
     """CONCURRENT_TRANSACTIONS (51): another operation on this transaction is in progress."""
