@@ -25,6 +25,8 @@ QUICK: Final = {
 """The connector waits at the end of each range and before it says that records are gone: not for long here."""
 
 
+# What Java and Python read alike.
+_PATTERNS: Final = ("^({})$", "^({})$", " ^(?:{})$ ", "(?i)^({})$", r"\A(?={})(?:{})\Z", "^(?!elsewhere)(?:{})$")
 _CUTTING: Final = ("minPartitions", "maxRecordsPerPartition")
 
 
@@ -38,27 +40,31 @@ def draw_options(seed: int, topics: Sequence[Topic]) -> Options:
     if committed:
         options["kafka.isolation.level"] = "read_committed"
     if dice.random() < 0.4:
-        options["minPartitions"] = str(dice.randint(1, 20))
+        options["minPartitions"] = dice.choice(("{}", "{}", "+{}")).format(dice.choice((dice.randint(1, 20), 500)))
     # The connector honours it beside explicit ends alone; kwire always: the rows are the same.
     if dice.random() < 0.3:
         options["maxRecordsPerPartition"] = str(dice.choice((7, 30, 100)))
     if dice.random() < 0.6:
-        options["includeHeaders"] = dice.choice(("true", "TRUE", "false"))
+        options["includeHeaders"] = dice.choice(("true", "TrUe", "false"))
     if dice.random() < 0.5:
         options["failOnDataLoss"] = dice.choice(("true", "false"))
+    if dice.random() < 0.2:
+        options |= {"groupIdPrefix": "job", "maxOffsetsPerTrigger": "5", "kafka.client.id": "job"}
     if _starts_behind(options, logs, committed):
         options = {name: value for name, value in options.items() if name not in _CUTTING}
-    return _respelled(dice, {**options, **_fetch_sizes(dice)})
+    return respelled(dice, {**options, **_fetch_sizes(dice)})
 
 
 def _selection(dice: random.Random, chosen: Sequence[Topic]) -> tuple[Options, Logs]:
     """One of the three options, and the partitions that it means."""
     every = {(topic.name, number): log for topic in chosen for number, log in topic.logs.items()}
     kind = dice.choice(("assign", "subscribe", "subscribePattern"))
+    names = [topic.name for topic in chosen]
     if kind == "subscribe":
-        return {kind: dice.choice((",", ", ")).join(topic.name for topic in chosen)}, every
+        listed = [*names, *dice.choice(((), (), ("",), names[:1]))]
+        return {kind: dice.choice((",", ", ", " ,")).join(listed)}, every
     if kind == "subscribePattern":
-        return {kind: f"^({'|'.join(topic.name for topic in chosen)})$"}, every
+        return {kind: dice.choice(_PATTERNS).replace("{}", "|".join(names))}, every
     some = dict(dice.sample(list(every.items()), dice.randint(1, len(every))))
     by_topic: dict[str, list[int]] = {}
     for name, number in some:
@@ -78,7 +84,7 @@ def _start(dice: random.Random, chosen: Sequence[Topic], logs: Logs) -> Options:
     if dice.random() < 0.8:
         options["startingOffsetsByTimestampStrategy"] = dice.choice(("latest", "error"))
     if kind == "time":
-        return {**options, "startingTimestamp": str(_time(dice, chosen))}
+        return {**options, "startingTimestamp": dice.choice(("{}", " {} ")).format(_time(dice, chosen))}
     times = {place: _time(dice, chosen) for place in logs}
     return {**options, "startingOffsetsByTimestamp": _by_partition(times)}
 
@@ -155,7 +161,7 @@ def _fetch_sizes(dice: random.Random) -> Options:
     return options
 
 
-def _respelled(dice: random.Random, options: Options) -> Options:
+def respelled(dice: random.Random, options: Options) -> Options:
     """Names in another case at times: Spark compares them without."""
     spell = dice.choice((str, str, str.lower, str.upper))
-    return {name if name.startswith("kafka") else spell(name): value for name, value in options.items()}
+    return {spell(name): value for name, value in options.items()}

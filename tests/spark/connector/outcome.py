@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,7 +32,6 @@ _KINDS: Final = {
 }
 # Both are found when the read is planned, in another order: options at fault twice have either error.
 _OF_BOUNDS: Final = {"no record that late", "starts after its end"}
-_COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "unix_micros(timestamp)", "timestampType")
 
 
 @dataclass(frozen=True)
@@ -55,17 +54,21 @@ class Outcome:
         )
 
 
-def read_batch(spark: SparkSession, source: str, options: Mapping[str, str]) -> Outcome:
-    """Reads with one of the two sources. An error of neither kind is raised."""
+def read_batch(
+    spark: SparkSession, source: str, options: Mapping[str, str], through: Callable[[DataFrame], DataFrame]
+) -> Outcome:
+    """Reads with one of the two sources; the rows go `through` a function of the frame. An error of neither kind is
+    raised.
+    """
     try:
-        return Outcome(rows_of(spark.read.format(source).options(**options).load()))
+        return Outcome(rows_of(through(spark.read.format(source).options(**options).load())))
     except (PySparkException, Py4JJavaError) as error:
         return Outcome(error=kind_of(str(error)), text=str(error))
 
 
 def rows_of(frame: DataFrame) -> Counter[Row]:
-    """All rows, in an order-free form."""
-    columns = [*_COLUMNS, *(["headers"] if "headers" in frame.columns else [])]
+    """All rows, in an order-free form, times in microseconds: Python's go no further than the year 9999."""
+    columns = [f"unix_micros(`{name}`)" if kind == "timestamp" else f"`{name}`" for name, kind in frame.dtypes]
     return Counter(_plain(row) for row in frame.selectExpr(*columns).collect())
 
 
@@ -88,5 +91,5 @@ def _bytes(value: Any) -> Any:
 
 
 def _places(rows: Counter[Row]) -> str:
-    found = sorted((row[2], row[3], row[4]) for row in rows.elements())
-    return f"{len(found)} {[f'{topic}-{partition}@{offset}' for topic, partition, offset in found[:8]]}"
+    shown = sorted(str(row)[:80] for row in rows.elements())
+    return f"{len(shown)} {shown[:5]}"

@@ -1,6 +1,7 @@
 """What happens to the topics of a stream, by seed: records, transactions, new partitions and topics, lost heads.
 
-A plan is a list of stages. Before each the topics change, then the stream runs on its checkpoint until it has read all.
+A plan is a list of stages. Before each the topics change, and at times the options, then the stream runs on its
+checkpoint until it has read all.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewPartitions
 
-from tests.spark.connector.option_sets import QUICK, Options
+from tests.spark.connector.option_sets import QUICK, Options, respelled
 from tests.spark.foreign import WITHIN_S, ForeignClient, Item
 
 # Kafka deletes what is older than a week.
@@ -50,25 +51,19 @@ class StreamPlan:
         for number in range(dice.randint(1, 2)):
             self._create(f"{self._name}_{number}")
         self._write()
-        common = self._common_options()
-        common |= self._start()
+        common = {**self._common_options(), **self._start()}
         for number in range(dice.randint(2, 3)):
             if number:
                 self._change()
-            yield Stage({**common, **self._limits()}, dice.random() < 0.6)
+                common |= self._changed_options(common)
+            yield Stage(respelled(dice, {**common, **self._limits()}), dice.random() < 0.6)
 
     def _create(self, topic: str) -> None:
         self._partitions[topic] = self._dice.randint(1, 4)
         self._client.create_topic(topic, self._partitions[topic])
 
     def _common_options(self) -> Options:
-        options = {**QUICK, "includeHeaders": "true"}
-        if self._selection == "assign":
-            options["assign"] = json.dumps({topic: list(range(count)) for topic, count in self._partitions.items()})
-        elif self._selection == "subscribe":
-            options["subscribe"] = ",".join(self._partitions)
-        else:
-            options["subscribePattern"] = f"^{self._name}_.*"
+        options = {**QUICK, "includeHeaders": "true", **self._selected()}
         if self._transactional:
             options["kafka.isolation.level"] = "read_committed"
         if self._lenient:
@@ -78,6 +73,28 @@ class StreamPlan:
         if self._dice.random() < 0.2:
             options["maxRecordsPerPartition"] = str(self._dice.randint(60, 150))
         return options
+
+    def _selected(self) -> Options:
+        if self._selection == "assign":
+            return {"assign": json.dumps({topic: list(range(count)) for topic, count in self._partitions.items()})}
+        if self._selection == "subscribe":
+            return {"subscribe": ",".join(self._partitions)}
+        return {"subscribePattern": f"^{self._name}_.*"}
+
+    def _changed_options(self, options: Options) -> Options:
+        """What the next start of the query says otherwise: the same topics in other words, a start that no longer
+        counts, other tasks. `options` loses what is said in other words.
+        """
+        changed: Options = {}
+        if self._dice.random() < 0.4:
+            del options[self._selection]
+            self._selection = self._dice.choice(("subscribe", "subscribePattern", "assign"))
+            changed |= self._selected()
+        if self._dice.random() < 0.4:
+            changed["startingOffsets"] = self._dice.choice(("earliest", "latest", '{"elsewhere": {"0": 7}}'))
+        if self._dice.random() < 0.3:
+            changed["minPartitions"] = str(self._dice.randint(1, 6))
+        return changed
 
     def _start(self) -> Options:
         kind = self._dice.choice(("earliest", "earliest", "json", "json", "latest", "time", "none"))

@@ -18,13 +18,18 @@ Make = Callable[[random.Random, int], Any]
 
 @dataclass(frozen=True)
 class WritePlan:
-    """A frame as rows with their schema, and the options; `{}` stands for the beginning of all names of topics."""
+    """A frame as rows with their schema, and the options; `{}` stands for the beginning of all names of topics.
+
+    It is written by a batch, or `in_a_stream`; kwire may be asked to do it `exactly_once`.
+    """
 
     columns: Sequence[str]
     ddl: str
     rows: Sequence[tuple[Any, ...]]
     options: Options
     tasks: int
+    in_a_stream: bool
+    exactly_once: bool
 
     def rows_for(self, prefix: str) -> list[tuple[Any, ...]]:
         """The rows with the names of their topics."""
@@ -68,9 +73,8 @@ def draw_write(seed: int) -> WritePlan:
     makers = [columns[name][1] for name in names]
     count = dice.choice((0, 1, 50, 400))
     rows = [tuple(make(dice, row) for make in makers) for row in range(count)]
-    return WritePlan(
-        names, ", ".join(f"{name} {columns[name][0]}" for name in names), rows, options, dice.randint(1, 3)
-    )
+    ddl = ", ".join(f"{name} {columns[name][0]}" for name in names)
+    return WritePlan(names, ddl, rows, options, dice.randint(1, 3), dice.random() < 0.5, dice.random() < 0.5)
 
 
 def _bytes_column(dice: random.Random, nulls: float) -> tuple[str, Make]:
