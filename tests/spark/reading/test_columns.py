@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
 from kwire import records
+from kwire.errors import LimitError
 from kwire.records import Records
 from kwire.spark.decoding.schema import ALL_COLUMNS, arrow_schema
 from kwire.spark.reading.columns import BYTES_PER_COLUMN, ROWS_PER_BATCH, ColumnBatches
@@ -50,6 +52,16 @@ def test_large_values_make_short_batches_and_a_huge_one_stands_alone() -> None:
     huge = gathered([(some_records(3, size=BYTES_PER_COLUMN + 1), "t", 0)], ("offset", "value"))
     assert [batch.num_rows for batch in huge] == [1, 1, 1]
     assert [batch.column("offset")[0].as_py() for batch in huge] == [0, 1, 2]
+
+
+def test_a_time_that_spark_does_not_have_is_told_with_its_place() -> None:
+    """The record can be read without it."""
+    last = (1 << 63) // 1000
+    far = records.decode(records.encode([(b"a", None, last), (b"b", None, last + 1)], base_offset=40))
+    with pytest.raises(LimitError, match=rf"^orders-3, offset 41: the record's time, {last + 1} ms, is beyond"):
+        gathered([(some_records(3), "orders", 1), (far, "orders", 3)])
+    (batch,) = gathered([(far, "orders", 3)], ("value", "offset"))
+    assert batch.column("offset").to_pylist() == [40, 41]
 
 
 def test_nothing_gives_nothing() -> None:

@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from kwire._codec import ColumnPlan, RecordColumns
+from kwire.errors import LimitError
 from kwire.records import Records
 from kwire.spark.decoding.contract import PlaceOf, RecordPlace
 from kwire.spark.decoding.decoding import NO_DECODING, Decoding
@@ -20,6 +21,8 @@ from kwire.spark.decoding.schema import COLUMNS
 # Spark cuts its own batches at 10,000 rows; between 1,000 and 100,000 its cost per row differs by a tenth.
 ROWS_PER_BATCH: Final = 10_000
 BYTES_PER_COLUMN: Final = 4 << 20
+# Spark's times are microseconds in 64 bits.
+_MAX_MS: Final = ((1 << 63) - 1) // 1000
 
 _Part = tuple[Records, str | None, int, str | None, int]
 
@@ -61,8 +64,13 @@ class ColumnBatches:
     def flush(self) -> Iterator[pa.RecordBatch]:
         """Yields what is left."""
         parts, self._parts, self._rows = self._parts, [], 0
-        if not parts:
-            return
+        if parts:
+            try:
+                yield from self._filled(parts)
+            except LimitError as error:
+                raise _beyond_sparks_times(parts) or error from None
+
+    def _filled(self, parts: Sequence[_Part]) -> Iterator[pa.RecordBatch]:
         columns = pa.RecordBatchReader.from_stream(RecordColumns(self._plan, parts, BYTES_PER_COLUMN))
         if self._decode is None:
             yield from columns
@@ -73,6 +81,19 @@ class ColumnBatches:
             first_row += raw.num_rows
             if decoded.num_rows:
                 yield decoded
+
+
+def _beyond_sparks_times(parts: Sequence[_Part]) -> LimitError | None:
+    """What is wrong with the first record whose time is none for Spark, if there is one."""
+    for records, topic, partition, _, _ in parts:
+        for record in records:
+            if abs(record.timestamp) > _MAX_MS:
+                place = f"{topic}-{partition}, " if topic else ""
+                return LimitError(
+                    f"{place}offset {record.offset}: the record's time, {record.timestamp} ms, is beyond "
+                    "those that Spark has. Without 'timestamp' in the option columns it can be read"
+                )
+    return None
 
 
 def _places(parts: Sequence[_Part], first_row: int) -> PlaceOf:
