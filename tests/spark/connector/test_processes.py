@@ -13,7 +13,7 @@ import pytest
 
 import kwire
 from tests.brokers import Cluster
-from tests.spark.connector.jobs import KILLED_IN_BATCH, run_job
+from tests.spark.connector.jobs import KILLED_IN_BATCH, LIMITS_ARE_KNOWN, run_job
 from tests.spark.connector.outcome import Row
 from tests.spark.connector.streaming import as_places, offset_log, run_stream
 from tests.spark.foreign import WITHIN_S, ForeignClient
@@ -38,7 +38,7 @@ def test_driver_killed_before_its_commit(spark: SparkSession, cluster: Cluster, 
         "kafka.bootstrap.servers": cluster.bootstrap_servers,
         "subscribe": topic,
         "startingOffsets": "earliest",
-        "maxOffsetsPerTrigger": "20",
+        **({"maxOffsetsPerTrigger": "20"} if LIMITS_ARE_KNOWN else {}),
     }
     checkpoint = tmp_path / "checkpoint"
     written = run_job("killed_driver", folder=str(tmp_path), checkpoint=str(checkpoint), options=json.dumps(options))
