@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from kwire.engine.common.numbers import signed_number
 from kwire.errors import ConfigError
-from kwire.spark.ranges.offsets import whole_number
 
 _log = logging.getLogger("kwire.spark")
 
@@ -72,7 +72,7 @@ class GivenOptions:
         text = self.text(name)
         if text is None:
             return default
-        number = whole_number(text)
+        number = signed_number(text)
         if number is None:
             raise ConfigError(f"{name}: expected a whole number, got '{text}'")
         if minimum is not None and number < minimum:

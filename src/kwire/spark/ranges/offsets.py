@@ -11,13 +11,12 @@ returns the same rows.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from kwire.engine.common.addresses import TopicPartition
-from kwire.engine.common.numbers import whole_number
+from kwire.engine.common.numbers import signed_number, whole_number
 from kwire.errors import ConfigError, KafkaError
 from kwire.errors.listing import first_of
 
@@ -29,7 +28,6 @@ _TIMES_EXAMPLE: Final = '{"topicA":{"0":1497553200000,"1":1497553200000}}'
 _PARTITIONS_EXAMPLE: Final = '{"topicA":[0,1],"topicB":[2,4]}'
 
 _MAX_INT64: Final = (1 << 63) - 1
-_WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 _NAMED: Final = 10
 _NAMED_ENDS: Final = "use -1 for latest, -2 for earliest"
 
@@ -81,11 +79,6 @@ class DataLossError(KafkaError):
     """Offsets that the read was asked for and that the log does not have (any more); `failOnDataLoss` decides."""
 
 
-def whole_number(text: str) -> int | None:
-    """The number that a text is, by the rules of Java rather than Python's, which reads `1_000`."""
-    return int(text) if _WHOLE.fullmatch(text) else None
-
-
 def parse_offset_bound(option: str, text: str) -> Bound:
     """Reads `earliest`, `latest` (in any case) or JSON with one offset for each partition.
 
@@ -105,7 +98,7 @@ def parse_offset_bound(option: str, text: str) -> Bound:
 
 def parse_time_bound(option: str, text: str, no_match: NoMatch) -> Bound:
     """Reads one time for all partitions, in milliseconds since the epoch."""
-    time = whole_number(text)
+    time = signed_number(text)
     if time is None or abs(time) > _MAX_INT64:
         raise ConfigError(f"{option}: Expected a single long value (milliseconds), got {text}")
     return Bound(option, everywhere=_not_negative(option, time), is_time=True, no_match=no_match)
