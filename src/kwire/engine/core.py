@@ -134,7 +134,7 @@ class Core(CoreBase):
             settings, self._timers, self.events, rng, self._run_apart, self.login, self.traffic
         )
         self.last_trouble: Trouble | None = None
-        self._brokers = Brokers(self._nodes, self._connections, rng, self._on_trouble)
+        self._brokers = Brokers(self._nodes, self._connections, rng, self._on_trouble, self._on_silence)
         self._refusals = self._brokers.refusals
         self.cluster = Cluster(self)
 
@@ -296,6 +296,9 @@ class Core(CoreBase):
     def _on_trouble(self, error: KafkaError, now: float) -> None:
         self.note_trouble(error, now)
         self.cluster.connection_trouble(now)
+
+    def _on_silence(self, now: float) -> None:
+        self.cluster.refresh(now)
 
     # -- what the compiled half asks --------------------------------------------------------------------------------
 

@@ -584,3 +584,39 @@ def test_an_error_says_that_an_earlier_try_whose_answer_was_lost_may_be_why(time
         kafka.run(CreateTopics({"new": NewTopic(1, 1)}))
     told = "an earlier try of this call, whose answer was lost, may have done it"
     assert [told in str(raised.value), told in str(raised.value.failures["new"])] == [bool(times)] * 2
+
+
+def leaves_in_a_while(kafka: Kafka, node: int) -> None:
+    """The broker hangs; some seconds later the cluster is one without it."""
+    kafka.hang(node)
+
+    def leave() -> None:
+        for broker in kafka.brokers:
+            del broker.brokers[node]
+
+    kafka.world.at(kafka.world.now + 9, leave)
+
+
+def test_a_controller_that_hangs_is_left_as_soon_as_it_has_left_the_cluster() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    kafka.controller = 1
+    kafka.run(CreateTopics({"one": NewTopic(1, 1)}))
+    leaves_in_a_while(kafka, 1)
+    kafka.world.at(kafka.world.now + 9, lambda: setattr(kafka, "controller", 2))
+    begun = kafka.world.now
+    kafka.run(CreateTopics({"two": NewTopic(1, 1)}))
+    assert kafka.nodes(protocol.CreateTopicsRequest)[-1] == 2
+    assert kafka.world.now - begun < 9 + HEDGE_AFTER_S + 1
+
+
+def test_a_coordinator_that_hangs_is_left_as_soon_as_it_has_left_the_cluster() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    kafka.coordinators["g"] = 1
+    assert kafka.run(DescribeGroups("g")) == {"g": "at 1"}
+    leaves_in_a_while(kafka, 1)
+    call = FanOutCall(kafka.world.core, DescribeGroups("g"), deadline=kafka.world.now + 30, now=kafka.world.now)
+    kafka.world.at(kafka.world.now + 9, lambda: kafka.coordinators.update(g=2))
+    begun = kafka.world.now
+    kafka.world.run(lambda: call.done)
+    assert call.value() == {"g": "at 2"}
+    assert kafka.world.now - begun < 9 + HEDGE_AFTER_S + 1

@@ -3,8 +3,9 @@
 Layer 3, no I/O. Requests for whichever broker can be reached wait here: they go to the least busy one that is ready
 and answers, else another address is tried, and after NEXT_BROKER_AFTER_S one more at the same time. They go to one that
 seems to hang while no other can be tried, or once it answers again, and fail when all addresses have failed. Nodes
-report to `Brokers` (`ports.NodeOwner`); `on_trouble(error, now)` is called when a connection fails or ends: leaders may
-have moved. What waits while brokers refuse this client is failed when `refusals.py` says so.
+report to `Brokers` (`ports.NodeOwner`); `on_trouble(error, now)` is called when a connection fails or ends, and
+`on_silence(now)` while a broker hangs: leaders may have moved. What waits while brokers refuse this client is failed
+when `refusals.py` says so.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ class Brokers:
         connections: Connections,
         rng: RandomFraction,
         on_trouble: Callable[[KafkaError, float], None],
+        on_silence: Callable[[float], None],
     ) -> None:
         self.nodes = nodes
         self._connections = connections
         self._on_trouble = on_trouble
+        self._on_silence = on_silence
         self._waiting: deque[Request] = deque()
         addresses = connections.settings.addresses
         first = int(rng() * len(addresses)) % len(addresses)
@@ -171,6 +174,10 @@ class Brokers:
             self.refusals.begin(now)
         self._on_trouble(error, now)
         self._pump(now)
+
+    def node_hangs(self, now: float) -> None:
+        """It has not answered a request for longer than brokers take."""
+        self._on_silence(now)
 
     def node_may_connect(self, node: Node, now: float) -> None:
         """The backoff after a failure has ended."""

@@ -83,6 +83,10 @@ MOVES: Moves = {
 SILENT_AFTER_S = 1.0
 """Seconds without an answer after which requests for any broker go to another one, if there is one."""
 
+HANGS_AFTER_S = 2.0
+"""Seconds without an answer, beyond those for which a fetch may be held, after which metadata is asked for, again and
+again: another broker may be in the place of one that hangs long before the time of its requests is over."""
+
 WORDLESS_FOR_S = 1.0
 """Seconds for which a broker has to close connections at the same place until that is a refusal, not a restart."""
 
@@ -114,6 +118,9 @@ class LinkOwner(Protocol):
 
     def link_is_lost(self, link: Link, error: KafkaError, now: float) -> None:
         """A connection that was ready ended."""
+
+    def link_hangs(self, now: float) -> None:
+        """A request has not been answered for longer than brokers take."""
 
     def link_is_refused(self, now: float) -> None:
         """Something waits for a link that refuses this client."""
@@ -150,6 +157,7 @@ class Link(LinkBase, Lifecycle):
         self._heard_when_ready = 0.0
         self._ready_at = 0.0
         self._lives = 0
+        self._hangs_after = HANGS_AFTER_S + getattr(connections.settings, "fetch_max_wait_ms", 0) / 1000
 
     @property
     def step(self) -> str:
@@ -428,7 +436,11 @@ class Link(LinkBase, Lifecycle):
 
     @override
     def watch(self, moment: float) -> None:
-        """The oldest request is looked at then."""
+        """The oldest request is looked at then, or as soon as the broker may be said to hang."""
+        in_flight = self.connection.in_flight if self.connection is not None else None
+        self._look_at(min(moment, in_flight[-1].sent_at + self._hangs_after) if in_flight else moment)
+
+    def _look_at(self, moment: float) -> None:
         if self._timeout is not None:
             self._timeout.cancel()
         self._timeout = self._connections.call_at(moment, self._look_for_silence)
@@ -447,16 +459,25 @@ class Link(LinkBase, Lifecycle):
             return
         oldest = connection.in_flight[0]
         if oldest.raw:  # of a login, which has time of its own
-            self.watch(now + SILENT_AFTER_S)
+            self._look_at(now + SILENT_AFTER_S)
             return
         silent_since = connection.received_at if connection.receiver.pending else oldest.sent_at
         due = silent_since + oldest.timeout
         if due > now:
-            self.watch(due)
+            self._look_at(min(due, self._look_for_hanging(oldest, silent_since, now)))
             return
         name = APIS[oldest.api_key].name
         what = f"did not answer {name} within {round(oldest.timeout * 1000)} ms"
         self._time_out(connection, what, silent_since, now)
+
+    def _look_for_hanging(self, oldest: Request, silent_since: float, now: float) -> float:
+        """Says so where the broker hangs; returns when to look again. What a coordinator holds back is no sign."""
+        if oldest.timeout > self._connections.settings.request_timeout_ms / 1000:
+            return inf
+        if now < silent_since + self._hangs_after:
+            return silent_since + self._hangs_after
+        self._node.link_hangs(now)
+        return now + self._hangs_after
 
     def _look_for_standstill(self, connection: Connection, now: float) -> None:
         """Where nothing is answered, bytes that are not taken show that the broker is gone: two looks, one request."""
@@ -465,7 +486,7 @@ class Link(LinkBase, Lifecycle):
         if oldest is None:
             return
         if oldest is not before:
-            self.watch(now + oldest.timeout)
+            self._look_at(now + oldest.timeout)
             return
         name = APIS[oldest.api_key].name
         what = f"did not accept the bytes of {name} within {round(oldest.timeout * 1000)} ms"

@@ -46,6 +46,9 @@ class NodeOwner(Protocol):
     def node_is_lost(self, node: Node, error: KafkaError, now: float) -> None:
         """A connection that was ready ended."""
 
+    def node_hangs(self, now: float) -> None:
+        """It has not answered a request for longer than brokers take."""
+
     def node_may_connect(self, node: Node, now: float) -> None:
         """The backoff after a failure has ended."""
 
@@ -252,6 +255,10 @@ class Node(NodeBase):
         if isinstance(error, AuthError):
             self._warn_of(error, now)
         self._owner.node_is_lost(self, error, now)
+
+    def link_hangs(self, now: float) -> None:
+        """A request has not been answered for longer than brokers take."""
+        self._owner.node_hangs(now)
 
     def link_is_refused(self, now: float) -> None:
         """Something waits for a link that refuses this client."""
