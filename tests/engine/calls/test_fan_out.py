@@ -620,3 +620,15 @@ def test_a_coordinator_that_hangs_is_left_as_soon_as_it_has_left_the_cluster() -
     kafka.world.run(lambda: call.done)
     assert call.value() == {"g": "at 2"}
     assert kafka.world.now - begun < 9 + HEDGE_AFTER_S + 1
+
+
+def test_a_question_is_put_to_the_next_leader_while_the_last_one_hangs() -> None:
+    kafka = Kafka(bootstrap="a:1,b:2,c:3")
+    kafka.leaders = [1, 2, 0]
+    kafka.run(ListOffsets(dict.fromkeys(PARTITIONS, LATEST), isolation=0))
+    kafka.hang(1)
+    kafka.world.at(kafka.world.now + 5, lambda: setattr(kafka, "leaders", [2, 2, 0]))
+    begun = kafka.world.now
+    found = kafka.run(ListOffsets(dict.fromkeys(PARTITIONS, LATEST), isolation=0))
+    assert found[PARTITIONS[0]].offset == 100
+    assert kafka.world.now - begun < 5 + HEDGE_AFTER_S + 1

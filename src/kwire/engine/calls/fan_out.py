@@ -168,6 +168,8 @@ class FanOutCall(Call, Generic[Key, Result]):
         if self.keys is None:
             self.core.cluster.refresh(now)
             return
+        if self._api.retries_codes:
+            self._leave_former()
         try:
             by_target = self._targets(self.keys, now)
         except KafkaError as error:
@@ -303,6 +305,19 @@ class FanOutCall(Call, Generic[Key, Result]):
         for request in self._asked.values():
             request.cancel()
         self._asked.clear()
+
+    def _leave_former(self) -> None:
+        """A broker that hangs holds up nothing that another one has taken over; what it may still say is dropped."""
+        left = {
+            request
+            for key, request in self._asked.items()
+            if isinstance(request, Request) and self._api.lookup.is_elsewhere(key, request.target)
+        }
+        for request in left:
+            request.cancel()
+            keys = [key for key, asked in self._asked.items() if asked is request]
+            self._note_unanswered(keys)
+            self._forget(keys)
 
     def _forget(self, keys: Iterable[Key]) -> None:
         for key in keys:

@@ -40,6 +40,7 @@ TRANSACTION = 1
 _NEW_TOPIC_S = 5.0
 """Seconds for which brokers may not know of a topic that was just made."""
 
+_NO_LEADER = -1
 _FIRST_VERSION_WITH_KINDS = 1
 _FIRST_VERSION_WITH_MANY_KEYS = 4
 _VERSIONS_WITH_MANY_KEYS = protocol.APIS[FIND_COORDINATOR].versions[_FIRST_VERSION_WITH_MANY_KEYS:]
@@ -139,6 +140,10 @@ class Lookup(Recoverable, Generic[Key]):
 
     def ask(self, now: float) -> None:
         """`find` was asked about every key that matters by now: asks for what has to be found out."""
+
+    def is_elsewhere(self, key: Key, target: int) -> bool:
+        """Whether by now another broker than that one would be asked."""
+        return False
 
     def refused(self, key: Key, error: KafkaError, now: float) -> None:
         """The broker that `find` returned was asked, and the request failed with an error that may pass."""
@@ -244,6 +249,10 @@ class Leader(Lookup[TopicPartition]):
             cluster.require_leader(now)
             return None
         return leader
+
+    @override
+    def is_elsewhere(self, key: TopicPartition, target: int) -> bool:
+        return self.call.core.cluster.leader(key.topic, key.partition) not in (target, _NO_LEADER)
 
     @override
     def refused(self, key: TopicPartition, error: KafkaError, now: float) -> None:
