@@ -186,10 +186,10 @@ class ListGroups(AdminApi[int, list[str]]):
     what = "ListGroups"
 
     def __init__(self) -> None:
-        self.lookup = EachBroker()
+        self.lookup = self.brokers = EachBroker()
 
     def split(self, core: Services) -> Sequence[int] | None:
-        return list(core.cluster.brokers) or None
+        return self.brokers.ids(core)
 
     def request(self, core: Services, keys: Sequence[int], version: int) -> Any:
         return protocol.ListGroupsRequest()
@@ -632,3 +632,47 @@ def test_a_question_is_put_to_the_next_leader_while_the_last_one_hangs() -> None
     found = kafka.run(ListOffsets(dict.fromkeys(PARTITIONS, LATEST), isolation=0))
     assert found[PARTITIONS[0]].offset == 100
     assert kafka.world.now - begun < 5 + HEDGE_AFTER_S + 1
+
+
+@pytest.mark.parametrize("change", ["joins", "leaves"])
+def test_the_brokers_that_are_asked_are_those_that_there_are_when_the_call_begins(change: str) -> None:
+    kafka = Kafka()
+    fewer, all_of_them = {0: A, 1: B}, {0: A, 1: B, 2: C}
+    before, after = (fewer, all_of_them) if change == "joins" else (all_of_them, fewer)
+    for broker in kafka.brokers:
+        broker.brokers = before
+    kafka.run(ListGroups())
+    kafka.asked.clear()
+    kafka.world.run(kafka.world.now + 60)
+    for broker in kafka.brokers:
+        broker.brokers = after
+    if change == "leaves":
+        kafka.brokers[2].refuses = "refused"
+        kafka.world.lose_all(C)
+    assert kafka.run(ListGroups()) == ["g", "h"]
+    assert sorted(kafka.nodes(protocol.ListGroupsRequest)) == sorted(after)
+
+
+def test_a_broker_that_a_key_names_is_found_at_its_next_address() -> None:
+    kafka = Kafka()
+    assert kafka.run(AskNamed(2)) == []
+    kafka.world.run(kafka.world.now + 60)
+    kafka.brokers[2].refuses = "refused"
+    kafka.world.lose_all(C)
+    for broker in kafka.brokers:
+        broker.brokers = {0: A, 1: C, 2: B}
+    begun = kafka.world.now
+    assert kafka.run(AskNamed(2)) == ["h"]
+    assert kafka.world.now - begun < 5
+
+
+def test_a_broker_that_a_key_names_and_that_has_left_is_not_waited_for() -> None:
+    kafka = Kafka()
+    kafka.run(AskNamed(2))
+    kafka.world.run(kafka.world.now + 60)
+    kafka.brokers[2].refuses = "refused"
+    kafka.world.lose_all(C)
+    for broker in kafka.brokers:
+        broker.brokers = {0: A, 1: B}
+    with pytest.raises(errors.broker.BROKER_NOT_AVAILABLE, match="broker 2: the cluster has the brokers 0, 1"):
+        kafka.run(AskNamed(2), 5)

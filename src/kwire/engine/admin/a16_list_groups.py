@@ -38,7 +38,7 @@ class ListGroups(AdminApi[int, Listed]):
     def __init__(
         self, *, states: Sequence[str] = (), types: Sequence[str] = (), protocol_types: Sequence[str] = ()
     ) -> None:
-        self.lookup = EachBroker()
+        self.lookup = self._brokers = EachBroker()
         self._states = states
         self._types = types
         self._protocol_types = protocol_types
@@ -47,7 +47,7 @@ class ListGroups(AdminApi[int, Listed]):
 
     @override
     def split(self, core: Services) -> Sequence[int] | None:
-        return list(core.cluster.brokers) or None
+        return self._brokers.ids(core)
 
     @override
     def request(self, core: Services, keys: Sequence[int], version: int) -> protocol.ListGroupsRequest:

@@ -18,7 +18,7 @@ from kwire.engine.admin.replica_results import (
     TopicPartitionReplica,
 )
 from kwire.engine.calls.fan_out import AdminApi
-from kwire.engine.calls.lookup import Leader, NamedBroker
+from kwire.engine.calls.lookup import AllBrokers, Leader, NamedBroker
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import BrokerError, KafkaError
 from kwire.schema.api_keys import DESCRIBE_LOG_DIRS
@@ -78,11 +78,12 @@ class DescribeLogDirs(AdminApi[int, LogDirs]):
 
     def __init__(self, brokers: Sequence[int] | None) -> None:
         self.lookup = NamedBroker(lambda broker: broker)
+        self._all = AllBrokers()
         self._brokers = brokers
 
     @override
     def split(self, core: Services) -> Sequence[int] | None:
-        return (list(core.cluster.brokers) or None) if self._brokers is None else self._brokers
+        return self._all.ids(core) if self._brokers is None else self._brokers
 
     @override
     def request(self, core: Services, keys: Sequence[int], version: int) -> protocol.DescribeLogDirsRequest:

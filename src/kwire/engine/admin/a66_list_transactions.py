@@ -39,7 +39,7 @@ class ListTransactions(AdminApi[int, Listed]):
     what = "ListTransactions"
 
     def __init__(self, filters: TransactionFilters) -> None:
-        self.lookup = EachBroker()
+        self.lookup = self._brokers = EachBroker()
         self._filters = filters
         if filters.pattern is not None:
             first, self.when_too_old = 2, "pattern= needs Kafka 4.1 or newer; without it, choose among what is listed"
@@ -51,7 +51,7 @@ class ListTransactions(AdminApi[int, Listed]):
 
     @override
     def split(self, core: Services) -> Sequence[int] | None:
-        return list(core.cluster.brokers) or None
+        return self._brokers.ids(core)
 
     @override
     def request(self, core: Services, keys: Sequence[int], version: int) -> protocol.ListTransactionsRequest:

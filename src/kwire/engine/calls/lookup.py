@@ -182,12 +182,33 @@ class Controller(Lookup[Key]):
             self.call.core.cluster.refresh(now)
 
 
+class AllBrokers:
+    """The ids of all brokers, as metadata has them that came after they were asked for: what is cached may leave out
+    one that is new, and with it whatever only that one tells."""
+
+    def __init__(self) -> None:
+        self._older: int | None = None
+
+    def ids(self, core: Services) -> list[int] | None:
+        """None until they are known."""
+        if self._older is None:
+            self._older = core.cluster.generation
+        return list(core.cluster.brokers) or None if core.cluster.generation > self._older else None
+
+
 class EachBroker(Lookup[int]):
-    """The keys are node ids: for calls that ask every broker of the cluster."""
+    """The keys are node ids, `ids` of all: for calls that ask every broker of the cluster."""
+
+    def __init__(self) -> None:
+        self.ids = AllBrokers().ids
 
     @override
     def find(self, key: int, now: float) -> int:
         return key
+
+    @override
+    def refused(self, key: int, error: KafkaError, now: float) -> None:
+        _look_for_broker(self.call.core, error, now)
 
 
 class NamedBroker(Lookup[Key]):
@@ -204,6 +225,16 @@ class NamedBroker(Lookup[Key]):
     @override
     def find(self, key: Key, now: float) -> int | None:
         return named_broker(self.call.core, self._broker_of(key), newer_than=self._began, now=now)
+
+    @override
+    def refused(self, key: Key, error: KafkaError, now: float) -> None:
+        _look_for_broker(self.call.core, error, now)
+
+
+def _look_for_broker(core: Services, error: KafkaError, now: float) -> None:
+    """One that cannot be reached may be at another address, or have left."""
+    if not isinstance(error, BrokerError):
+        core.cluster.refresh(now)
 
 
 def named_broker(core: Services, node: int, *, newer_than: int, now: float) -> int | None:
