@@ -14,6 +14,7 @@ from kwire.engine.admin.a02_list_offsets import ListOffsets
 from kwire.engine.admin.a03_metadata import DescribeTopics
 from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
+from kwire.engine.admin.a21_delete_records import HIGH_WATERMARK, DeleteRecords
 from kwire.engine.calls.fan_out import AdminApi, FanOutCall
 from kwire.engine.calls.lookup import GROUP, TRANSACTION, CoordinatorLookup, EachBroker, Leader, NamedBroker
 from kwire.engine.calls.offsets import LATEST
@@ -23,6 +24,7 @@ from kwire.engine.ports import Services
 from kwire.engine.settings.clients import AdminSettings
 from kwire.schema.api_keys import (
     CREATE_TOPICS,
+    DELETE_RECORDS,
     DELETE_TOPICS,
     DESCRIBE_PRODUCERS,
     FIND_COORDINATOR,
@@ -676,3 +678,30 @@ def test_a_broker_that_a_key_names_and_that_has_left_is_not_waited_for() -> None
         broker.brokers = {0: A, 1: B}
     with pytest.raises(errors.broker.BROKER_NOT_AVAILABLE, match="broker 2: the cluster has the brokers 0, 1"):
         kafka.run(AskNamed(2), 5)
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(90, 29_000), (20, 19_000), (2, 1800)])
+def test_a_broker_is_told_to_give_up_before_the_client_does(seconds: float, told: int) -> None:
+    kafka = Kafka()
+    kafka.run(ListGroups())
+    kafka.run(CreateTopics({"one": NewTopic(1, 1)}), seconds)
+    assert kafka.asked[-1][1].timeout_ms == told
+
+
+def test_a_partition_whose_replicas_are_late_costs_the_others_neither_answer_nor_connection() -> None:
+    kafka = Kafka()
+    kafka.leaders = [0, 0, 0]
+
+    def delete(message: Any, version: int, now: float) -> Any:
+        kafka.brokers[0].holds = message.timeout_ms / 1000
+        made = protocol.DeleteRecordsResponse.DeleteRecordsTopicResult
+        row = made.DeleteRecordsPartitionResult
+        rows = [row(partition_index=n, low_watermark=5, error_code=REQUEST_TIMED_OUT if n == 1 else 0) for n in (0, 1)]
+        return protocol.DeleteRecordsResponse(topics=[made(name="t", partitions=rows)])
+
+    kafka.brokers[0].handlers[DELETE_RECORDS] = delete
+    with pytest.raises(errors.broker.REQUEST_TIMED_OUT) as raised:
+        kafka.run(DeleteRecords(dict.fromkeys(PARTITIONS[:2], HIGH_WATERMARK)), 60)
+    assert raised.value.results == {PARTITIONS[0]: 5}
+    assert list(raised.value.failures) == [PARTITIONS[1]]
+    assert kafka.brokers[0].connections == 1

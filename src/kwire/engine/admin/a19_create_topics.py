@@ -92,7 +92,7 @@ class CreateTopics(AdminApi[str, CreatedTopic]):
             raise errors.broker.error_for(UNSUPPORTED_VERSION, "validate_only needs Kafka 0.10.2 or newer")
         brokers = len(core.cluster.brokers)
         request = protocol.CreateTopicsRequest(
-            timeout_ms=core.settings.request_timeout_ms,
+            timeout_ms=self.patience_ms,
             topics=[_creatable(name, self._topics[name], version, brokers) for name in keys],
         )
         if self._validate_only:

@@ -46,7 +46,7 @@ class DeleteTopics(AdminApi["Topic", None]):
 
     @override
     def request(self, core: Services, keys: Sequence[Topic], version: int) -> protocol.DeleteTopicsRequest:
-        request = protocol.DeleteTopicsRequest(timeout_ms=core.settings.request_timeout_ms)
+        request = protocol.DeleteTopicsRequest(timeout_ms=self.patience_ms)
         if version < _FIRST_VERSION_WITH_IDS:
             request.topic_names = [str(name) for name in keys]
         else:

@@ -48,7 +48,7 @@ class DeleteRecords(AdminApi[TopicPartition, int]):
             rows[tp.topic].append(topic.DeleteRecordsPartition(partition_index=tp.partition, offset=self._before[tp]))
         return protocol.DeleteRecordsRequest(
             topics=[topic(name=name, partitions=partitions) for name, partitions in rows.items()],
-            timeout_ms=core.settings.request_timeout_ms,
+            timeout_ms=self.patience_ms,
         )
 
     @override

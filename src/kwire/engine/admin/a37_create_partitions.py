@@ -46,7 +46,7 @@ class CreatePartitions(AdminApi[str, None]):
     def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.CreatePartitionsRequest:
         return protocol.CreatePartitionsRequest(
             topics=[_topic(name, self._wanted[name]) for name in keys],
-            timeout_ms=core.settings.request_timeout_ms,
+            timeout_ms=self.patience_ms,
             validate_only=self._validate_only,
         )
 

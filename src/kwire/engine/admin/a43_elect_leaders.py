@@ -51,7 +51,7 @@ class _Election(AdminApi[Key, Result]):
     def _request(
         self, core: Services, partitions: Sequence[TopicPartition] | None, version: int
     ) -> protocol.ElectLeadersRequest:
-        request = protocol.ElectLeadersRequest(timeout_ms=core.settings.request_timeout_ms, topic_partitions=None)
+        request = protocol.ElectLeadersRequest(timeout_ms=self.patience_ms, topic_partitions=None)
         if version >= _FIRST_VERSION_WITH_TYPES:
             request.election_type = self._type
         if partitions is not None:

@@ -56,7 +56,7 @@ class AlterPartitionReassignments(AdminApi[TopicPartition, None]):
         for key in keys:
             by_topic[key.topic].append(key)
         return protocol.AlterPartitionReassignmentsRequest(
-            timeout_ms=core.settings.request_timeout_ms,
+            timeout_ms=self.patience_ms,
             allow_replication_factor_change=self._may_change_factor,
             topics=[
                 made(

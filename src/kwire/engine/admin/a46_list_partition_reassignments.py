@@ -40,7 +40,7 @@ class ListPartitionReassignments(AdminApi[None, Reassignments]):
     @override
     def request(self, core: Services, keys: Sequence[None], version: int) -> protocol.ListPartitionReassignmentsRequest:
         made = protocol.ListPartitionReassignmentsRequest
-        timeout_ms = core.settings.request_timeout_ms
+        timeout_ms = self.patience_ms
         if self._partitions is None:
             return made(timeout_ms=timeout_ms, topics=None)
         by_topic: dict[str, list[int]] = defaultdict(list)

@@ -52,7 +52,7 @@ class UpdateFeatures(AdminApi[str, None]):
     @override
     def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.UpdateFeaturesRequest:
         request = protocol.UpdateFeaturesRequest(
-            timeout_ms=core.settings.request_timeout_ms,
+            timeout_ms=self.patience_ms,
             feature_updates=[_update(name, self._updates[name], version) for name in keys],
         )
         if self._validate_only:

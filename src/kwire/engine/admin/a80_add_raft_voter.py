@@ -30,7 +30,7 @@ class AddRaftVoter(VoterApi):
         made = protocol.AddRaftVoterRequest
         return made(
             cluster_id=self._voter.cluster_id,
-            timeout_ms=core.settings.request_timeout_ms,
+            timeout_ms=self.patience_ms,
             voter_id=self._voter.voter_id,
             voter_directory_id=self._voter.directory_id,
             listeners=[made.Listener(name=each.listener, host=each.host, port=each.port) for each in self._endpoints],

@@ -19,7 +19,7 @@ from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.calls.hedged_request import HedgedRequest
 from kwire.engine.calls.lookup import Lookup
 from kwire.engine.calls.refusals import all_of, where_missing
-from kwire.engine.common.request import ANY, Request
+from kwire.engine.common.request import ANY, Request, patience_ms
 from kwire.engine.common.retry import afresh, is_retriable
 from kwire.errors import BrokerError, ConfigError, KafkaError
 from kwire.errors.listing import first_of
@@ -73,6 +73,8 @@ class AdminApi(Generic[Key, Result]):
     """The codes that say so."""
     means_done: Set[int] = frozenset()
     """Codes with which a broker refuses what it has done already, on an earlier try."""
+    patience_ms = 0
+    """How long the broker of the next request may take, for requests that say so."""
     asks_one_by_one = False
     """Whether a request is about one key alone."""
     asked = ""
@@ -110,6 +112,7 @@ class FanOutCall(Call, Generic[Key, Result]):
         self, core: Services, api: AdminApi[Key, Result], *, deadline: float, now: float, on_done: OnDone | None = None
     ) -> None:
         self._api = api
+        self._deadline = deadline
         self._found: dict[Key, Result] = {}
         self._failed: dict[Key, KafkaError] = {}
         self._asked: dict[Key, Request | HedgedRequest] = {}
@@ -224,10 +227,11 @@ class FanOutCall(Call, Generic[Key, Result]):
         return by_target
 
     def _ask(self, target: int, keys: list[Key], now: float) -> None:
+        left = self._deadline - now
         send = partial(HedgedRequest, self.core) if target == ANY else partial(self.core.request, target)
         request: Request | HedgedRequest = send(
             self._api.api_key,
-            partial(self._message, keys),
+            partial(self._message, keys, patience_ms(min(self.core.settings.request_timeout_ms / 1000, left))),
             partial(self._on_response, keys),
             partial(self._on_error, keys),
             now,
@@ -236,8 +240,9 @@ class FanOutCall(Call, Generic[Key, Result]):
         if not request.done:
             self._asked.update(dict.fromkeys(keys, request))
 
-    def _message(self, keys: list[Key], version: int) -> Any:
+    def _message(self, keys: list[Key], patience: int, version: int) -> Any:
         """The request. An argument that no check has found at fault ends its call, and nothing else."""
+        self._api.patience_ms = patience
         try:
             return self._api.request(self.core, keys, version)
         except KafkaError:

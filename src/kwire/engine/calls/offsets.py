@@ -17,6 +17,7 @@ from kwire.engine.calls.calls import Call
 from kwire.engine.calls.words import word_in
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.notebooks import in_notebooks
+from kwire.engine.common.request import patience_ms
 from kwire.engine.common.retry import afresh
 from kwire.engine.settings.offset_reset import EARLIEST as EARLIEST
 from kwire.engine.settings.offset_reset import LATEST as LATEST
@@ -134,7 +135,7 @@ def list_offsets_request(
     return made(
         replica_id=-1,
         isolation_level=isolation,
-        timeout_ms=core.settings.request_timeout_ms,
+        timeout_ms=patience_ms(core.settings.request_timeout_ms / 1000),
         topics=[made.ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()],
     )
 

@@ -11,7 +11,17 @@ from kwire._codec import Request
 from kwire._typing import Any
 from kwire.errors import KafkaError
 
-__all__ = ["ANY", "CONTROLLER", "Message", "MessageOrBuilder", "OnError", "OnResponse", "Purpose", "Request"]
+__all__ = [
+    "ANY",
+    "CONTROLLER",
+    "Message",
+    "MessageOrBuilder",
+    "OnError",
+    "OnResponse",
+    "Purpose",
+    "Request",
+    "patience_ms",
+]
 
 ANY = -1001
 """Send to whichever broker can be reached."""
@@ -34,6 +44,15 @@ class Purpose:
 
     TELEMETRY = 3
     """The metrics of the client, whose answers nothing may wait for."""
+
+
+ANSWER_TAKES_S = 1.0
+"""Seconds before the end of a client's patience at which a broker gives up: so that it can say so."""
+
+
+def patience_ms(seconds: float) -> int:
+    """What a request says that a broker may take, of a client that waits so long: a tenth less for short waits."""
+    return max(round((seconds - min(ANSWER_TAKES_S, seconds / 10)) * 1000), 1)
 
 
 Message = Any
