@@ -39,6 +39,12 @@ def test_a_partition_that_is_told_twice_is_an_error() -> None:
     assert "several entries for t-0" in str(found["g"])
 
 
+def test_a_group_that_is_told_twice_is_an_error() -> None:
+    twice = Listed(groups=[*listed(ListedRow(start_offset=1)).groups, ListedGroup(group_id="g")])
+    found = ListShareGroupOffsets({"g": None}).result(["g"], twice, 1)
+    assert "several entries for 'g'" in str(found["g"])
+
+
 def test_the_error_of_a_partition_is_told_in_the_brokers_words() -> None:
     found = ListShareGroupOffsets({"g": [T0]}).result(["g"], listed(ListedRow(error_code=3, error_message="gone")), 1)
     error = found["g"]

@@ -58,7 +58,7 @@ class ListShareGroupOffsets(GroupsApi[Offsets]):
     def result(
         self, keys: Sequence[str], response: protocol.DescribeShareGroupOffsetsResponse, version: int
     ) -> Mapping[str, Offsets | KafkaError]:
-        return {group.group_id: _offsets(group) for group in response.groups}
+        return by_key(((group.group_id, _offsets(group)) for group in response.groups), self.what)
 
     @override
     def explain(self, error: KafkaError) -> KafkaError:
