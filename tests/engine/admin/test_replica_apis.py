@@ -105,3 +105,4 @@ def test_elections_of_all_that_fail_are_named() -> None:
     with pytest.raises(errors.broker.UNKNOWN_SERVER_ERROR) as raised:
         ElectAllLeaders(PREFERRED).result([None], elections(0, UNKNOWN_SERVER_ERROR), 2)
     assert list(raised.value.failures) == [TopicPartition("t", 1)]
+    assert raised.value.results == {T0: True}

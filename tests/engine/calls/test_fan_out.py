@@ -15,6 +15,7 @@ from kwire.engine.admin.a03_metadata import DescribeTopics
 from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
 from kwire.engine.admin.a21_delete_records import HIGH_WATERMARK, DeleteRecords
+from kwire.engine.admin.a43_elect_leaders import PREFERRED, ElectAllLeaders
 from kwire.engine.calls.fan_out import AdminApi, FanOutCall
 from kwire.engine.calls.lookup import GROUP, TRANSACTION, CoordinatorLookup, EachBroker, Leader, NamedBroker
 from kwire.engine.calls.offsets import LATEST
@@ -27,6 +28,7 @@ from kwire.schema.api_keys import (
     DELETE_RECORDS,
     DELETE_TOPICS,
     DESCRIBE_PRODUCERS,
+    ELECT_LEADERS,
     FIND_COORDINATOR,
     LIST_OFFSETS,
     METADATA,
@@ -705,3 +707,14 @@ def test_a_partition_whose_replicas_are_late_costs_the_others_neither_answer_nor
     assert raised.value.results == {PARTITIONS[0]: 5}
     assert list(raised.value.failures) == [PARTITIONS[1]]
     assert kafka.brokers[0].connections == 1
+
+
+def test_leaders_that_were_elected_are_told_beside_those_that_were_not() -> None:
+    kafka = Kafka()
+    made = protocol.ElectLeadersResponse.ReplicaElectionResult
+    rows = [made.PartitionResult(partition_id=n, error_code=REQUEST_TIMED_OUT if n == 1 else 0) for n in (0, 1)]
+    response = protocol.ElectLeadersResponse(replica_election_results=[made(topic="t", partition_result=rows)])
+    kafka.brokers[0].handlers[ELECT_LEADERS] = lambda message, version, now: response
+    with pytest.raises(errors.broker.REQUEST_TIMED_OUT) as raised:
+        kafka.run(ElectAllLeaders(PREFERRED))
+    assert raised.value.results == {PARTITIONS[0]: True}

@@ -125,7 +125,7 @@ class ElectAllLeaders(_Election[None, Elected]):
             elif outcome:
                 elected[tp] = True
         if failed:
-            raise all_of(failed)
+            raise all_of(failed, elected)
         return {None: elected}
 
     @override
