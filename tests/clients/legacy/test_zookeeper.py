@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
 
 from kwire import errors
 from kwire.engine.common.addresses import Address
@@ -79,3 +81,59 @@ def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kazoo.client", None)
     with pytest.raises(errors.ConfigError, match=r"pip install 'kwire\[zookeeper\]'"):
         Client.from_zookeeper("localhost:1")
+
+
+class Keeper:
+    """A ZooKeeper with these nodes, of which those without content have gone away since they were listed."""
+
+    def __init__(self, nodes: dict[str, bytes | None]) -> None:
+        self.nodes = nodes
+
+    def __call__(self, **options: object) -> Keeper:
+        return self
+
+    def start(self, timeout: float) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def get_children(self, folder: str) -> list[str]:
+        found = {path[len(folder) + 1 :].partition("/")[0] for path in self.nodes if path.startswith(folder + "/")}
+        if not found:
+            raise NoNodeError
+        return sorted(found)
+
+    def get(self, path: str) -> tuple[bytes, None]:
+        content = self.nodes.get(path, b"")
+        if content is None:
+            raise NoNodeError
+        return content, None
+
+
+ONE = {"/brokers/ids/1": b"a-1:host:9092"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "at"),
+    [
+        ({**ONE, "/brokers/ids/one": b"a-1:host:9092"}, "/brokers/ids/one"),
+        ({"/brokers/ids/1": b"a-1:host:port"}, "/brokers/ids/1"),
+        ({**ONE, "/brokers/topics/t/partitions": b""}, "/brokers/topics/t/partitions"),
+        ({**ONE, "/brokers/topics/t/1": b"{}"}, "/brokers/topics/t/1"),
+        ({**ONE, "/brokers/topics/t/1": b"\xff"}, "/brokers/topics/t/1"),
+    ],
+)
+def test_nodes_of_another_release_are_named(monkeypatch: pytest.MonkeyPatch, nodes: dict[str, Any], at: str) -> None:
+    monkeypatch.setattr("kazoo.client.KazooClient", Keeper(nodes))
+    with pytest.raises(errors.CorruptError, match=f"field {at}[)]$"):
+        registered("keeper:2181")
+
+
+def test_a_broker_that_goes_away_meanwhile_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = {**ONE, "/brokers/ids/10": None, "/brokers/ids/2": b"b-1:host:9093"}
+    monkeypatch.setattr("kazoo.client.KazooClient", Keeper(nodes))
+    assert registered("keeper:2181").brokers == {1: Address("host", 9092), 2: Address("host", 9093)}
+    monkeypatch.setattr("kazoo.client.KazooClient", Keeper({"/brokers/ids/10": None}))
+    with pytest.raises(errors.ConnectError, match="no broker is registered"):
+        registered("keeper:2181")
