@@ -718,3 +718,20 @@ def test_leaders_that_were_elected_are_told_beside_those_that_were_not() -> None
     with pytest.raises(errors.broker.REQUEST_TIMED_OUT) as raised:
         kafka.run(ElectAllLeaders(PREFERRED))
     assert raised.value.results == {PARTITIONS[0]: True}
+
+
+def test_a_coordinator_is_found_at_its_next_address() -> None:
+    kafka = Kafka()
+    kafka.coordinators["g"] = 2
+    kafka.run(DescribeGroups("g"))
+    kafka.world.run(kafka.world.now + 60)
+    kafka.brokers[2].refuses = "refused"
+    kafka.world.lose_all(C)
+    for broker in kafka.brokers:
+        broker.brokers = {0: A, 1: C, 2: B}
+    kafka.brokers[1].handlers[DESCRIBE_GROUPS] = lambda message, version, now: kafka.describe_groups(
+        2, message, version
+    )
+    begun = kafka.world.now
+    assert kafka.run(DescribeGroups("g")) == {"g": "at 2"}
+    assert kafka.world.now - begun < 5

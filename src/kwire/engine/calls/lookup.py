@@ -401,6 +401,7 @@ class CoordinatorLookup(Lookup[str]):
     def refused(self, key: str, error: KafkaError, now: float) -> None:
         if has_moved(error):
             self._nodes.pop(key, None)
+        _look_for_broker(self.call.core, error, now)
 
     def _on_response(
         self, keys: Sequence[str], response: protocol.FindCoordinatorResponse, version: int, now: float
