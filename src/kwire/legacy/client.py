@@ -169,6 +169,7 @@ class Client:
         """
         with self._lock:
             failed: list[Exception] = []
+            cause: errors.KafkaError | None = None
             for address, waiting in self._unconfirmed.items():
                 if not waiting:
                     continue
@@ -176,8 +177,11 @@ class Client:
                     self._ask_for_an_answer(address)
                 except errors.DeliveryError as error:
                     failed += error.exceptions
+                except errors.KafkaError as error:
+                    failed += self._undelivered(address)
+                    cause = cause or error
             if failed:
-                raise errors.DeliveryError(_UNDELIVERED, failed)
+                raise errors.DeliveryError(_UNDELIVERED, failed) from cause
 
     def fetch(
         self,
@@ -387,9 +391,11 @@ class Client:
             raise errors.ClientClosedError("the client is closed")
 
     def _raise_undelivered(self, address: Address, cause: Exception | None) -> NoReturn:
+        raise errors.DeliveryError(_UNDELIVERED, self._undelivered(address)) from cause
+
+    def _undelivered(self, address: Address) -> list[Exception]:
         waiting, self._unconfirmed[address] = self._unconfirmed[address], []
-        lost: list[Exception] = [errors.KafkaError(f"{address}: topic {what}") for what in waiting]
-        raise errors.DeliveryError(_UNDELIVERED, lost) from cause
+        return [errors.KafkaError(f"{address}: topic {what}") for what in waiting]
 
     def _closed_by_broker(self, address: Address, request: Any) -> errors.ConnectError:
         name = type(request).__name__.removesuffix("Request")
@@ -401,8 +407,8 @@ class Client:
 
 
 _UNDELIVERED = (
-    "the broker closed the connection before it answered anything after these message sets: it refused one of them "
-    "(partition, topic name, size, checksum) or went away"
+    "the broker closed the connection before it answered anything after these message sets, or did not answer in time: "
+    "it refused one of them (partition, topic name, size, checksum), went away or hangs"
 )
 
 

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from kwire import errors
+from kwire.engine.common.addresses import Address, parse_address
 from kwire.legacy import Client
+from kwire.testing import Broker
 from tests.reference import generations as reference
 from tests.reference.messages_0_7 import message
 from tests.timing import PATIENT
@@ -140,6 +142,21 @@ def test_parts_keep_their_order_and_errors() -> None:
         refused, found = multi_fetch(client)
     assert isinstance(refused, errors.UnknownTopicError)
     assert (found.values(), found.consumed) == ([b"hi"], 12)
+
+
+def test_a_broker_that_hangs_hides_nothing_of_another_one() -> None:
+    hanging = socket.create_server(("127.0.0.1", 0))
+    with hanging, answering(None) as closing, Broker(generation="0.7") as well:
+        places = [closing.brokers[0], Address(*hanging.getsockname()), parse_address(well.bootstrap_servers)]
+        client = Client([str(address) for address in places], request_timeout_ms=500)
+        for address in places:
+            client.produce("t", [b"a"], broker=address)
+        with pytest.raises(errors.DeliveryError, match="or hangs") as caught:
+            client.close()
+        assert [str(cause).partition(" topic")[0] for cause in caught.value.exceptions] == [
+            f"{address}:" for address in places[:2]
+        ]
+        assert isinstance(caught.value.__cause__, errors.KafkaTimeoutError)
 
 
 def test_an_answer_on_another_connection_confirms_nothing() -> None:
