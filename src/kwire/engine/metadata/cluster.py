@@ -1,8 +1,9 @@
 """The cluster as one client sees it: its metadata, kept fresh for the topics that somebody tracks.
 
 Layer 3, no I/O. Metadata is asked for when a topic is tracked that is not known, when a response said that it is stale,
-when a connection was lost, and at the latest after metadata_max_age_ms: see `refresh.py`. A broker that says that it is
-of another cluster by now (KIP-1102) makes the client begin at the bootstrap addresses again.
+when a connection was lost, while a broker does not answer, and at the latest after metadata_max_age_ms: see
+`refresh.py`. A broker that says that it is of another cluster by now (KIP-1102) makes the client begin at the bootstrap
+addresses again.
 """
 
 from __future__ import annotations
