@@ -35,11 +35,11 @@ def asked_within(seconds: float, settings: ClientSettings, api_key: int, message
     return sum(key == METADATA for key, _, _ in broker.requests[len(before) :])
 
 
-def test_metadata_is_asked_for_again_and_again_while_a_broker_hangs() -> None:
+def test_metadata_is_asked_for_ever_more_seldom_while_a_broker_hangs() -> None:
     settings = ClientSettings(bootstrap_servers="a:1")
     message = protocol.HeartbeatRequest(group_id="g")
-    asked = asked_within(5 * HANGS_AFTER_S + 0.5, settings, HEARTBEAT, message, purpose=Purpose.COORDINATOR)
-    assert asked == 5
+    assert asked_within(3 * HANGS_AFTER_S + 0.5, settings, HEARTBEAT, message, purpose=Purpose.COORDINATOR) == 3
+    assert asked_within(29.5, settings, HEARTBEAT, message, purpose=Purpose.COORDINATOR) == 6
 
 
 def test_what_a_coordinator_or_a_leader_holds_back_is_no_sign_that_it_hangs() -> None:
@@ -59,8 +59,8 @@ def test_records_go_to_the_next_leader_once_the_one_that_hangs_has_left_the_clus
         second.brokers = {1: B}
         second.topics = {"t": [1]}
 
-    world.at(world.now + 9, leave)
+    world.at(world.now + 9.1, leave)
     begun = world.now
     world.complete(world.send(b"after"))
     assert second.values() == [b"after"]
-    assert world.now - begun < 9 + HANGS_AFTER_S + 1
+    assert world.now - begun < 1.5 * 9 + 1

@@ -85,7 +85,8 @@ SILENT_AFTER_S = 1.0
 
 HANGS_AFTER_S = 2.0
 """Seconds without an answer, beyond those for which a fetch may be held, after which metadata is asked for, again and
-again: another broker may be in the place of one that hangs long before the time of its requests is over."""
+again: another broker may be in the place of one that hangs long before the time of its requests is over. Ever more
+seldom, as brokers may be silent because they have too much to do."""
 
 WORDLESS_FOR_S = 1.0
 """Seconds for which a broker has to close connections at the same place until that is a refusal, not a restart."""
@@ -477,7 +478,7 @@ class Link(LinkBase, Lifecycle):
         if now < silent_since + self._hangs_after:
             return silent_since + self._hangs_after
         self._node.link_hangs(now)
-        return now + self._hangs_after
+        return now + max(self._hangs_after, (now - silent_since) / 2)
 
     def _look_for_standstill(self, connection: Connection, now: float) -> None:
         """Where nothing is answered, bytes that are not taken show that the broker is gone: two looks, one request."""
