@@ -231,6 +231,23 @@ def test_a_stop_waits_for_handlers_no_longer_than_its_limit(broker: Broker) -> N
     assert committed(broker)[0] is None
 
 
+def test_a_second_run_is_refused_and_leaves_the_first_alone(broker: Broker) -> None:
+    calls: list[bytes] = []
+    worker = Worker(broker.bootstrap_servers, "orders", handler=lambda record: calls.append(record.value), **QUICK)
+    running = threading.Thread(target=worker.run, daemon=True)
+    running.start()
+    broker.append("orders", [b"one"], partition=0)
+    wait_until(lambda: calls == [b"one"])
+    with pytest.raises(errors.ConfigError, match="run\\(\\) was called before"):
+        worker.run()
+    broker.append("orders", [b"two"], partition=0)
+    wait_until(lambda: calls == [b"one", b"two"])
+    worker.stop()
+    running.join(PATIENT)
+    assert not running.is_alive()
+    assert committed(broker)[0] == 2
+
+
 def test_sigterm_ends_run_and_the_former_handler_is_back(broker: Broker) -> None:
     broker.append("orders", [b"one"], partition=0)
     before = signal.getsignal(signal.SIGTERM)

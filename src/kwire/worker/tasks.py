@@ -23,6 +23,7 @@ class Worker(Work):
     async def run(self) -> None:
         """Works until `stop()`, SIGTERM or SIGINT (where `signals` is True; a second one does not wait for handlers),
         until the task is cancelled, or until an error that no repetition mends, which it raises. Call it once."""
+        self._begin()
         with self._stopped_by_signals():
             await self._work()
 

@@ -34,6 +34,7 @@ class Worker(Work):
     def run(self) -> None:
         """Works until `stop()`, SIGTERM or SIGINT (where `signals` is True and this is the main thread; a second signal
         does not wait for handlers), or until an error that no repetition mends, which it raises. Call it once."""
+        self._begin()
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
         self._ended: deque[_Call] = deque()
         self._is_told = False

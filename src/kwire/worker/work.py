@@ -126,6 +126,7 @@ class Work:
         self._partitions: dict[TopicPartition, Partition] = {}
         self._lanes: dict[object, Lane] = {}
         self._slots = asyncio.Semaphore(concurrency)
+        self._first_run = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop_at: float | None = None
         self._committed: dict[TopicPartition, int] = {}
@@ -144,6 +145,11 @@ class Work:
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._consumer.wakeup)
 
+    def _begin(self) -> None:
+        """Raises where `run()` was called before, and leaves that one alone."""
+        if not self._first_run.acquire(blocking=False):
+            raise ConfigError("run() was called before: make another Worker")
+
     @contextmanager
     def _stopped_by_signals(self) -> Iterator[None]:
         if not self._signals or threading.current_thread() is not threading.main_thread():
@@ -161,8 +167,6 @@ class Work:
 
     async def _work(self) -> None:
         """From the subscription to the end; raises what ended it, where that was not `stop()`."""
-        if self._loop is not None:
-            raise ConfigError("run() was called before: make another Worker")
         async with AsyncExitStack() as opened:
             self._producer = Producer(self._servers, max_request_size=LARGEST_RECORD, **self._producer_options)
             opened.push_async_callback(self._close, self._producer)
