@@ -14,6 +14,7 @@ import pytest
 
 from kwire import KafkaError, Worker, errors
 from kwire.testing import Broker
+from kwire.worker import threads
 from tests.timing import PATIENT
 from tests.worker.running import QUICK, Running, both, committed, dead, wait_until
 
@@ -246,6 +247,24 @@ def test_a_second_run_is_refused_and_leaves_the_first_alone(broker: Broker) -> N
     running.join(PATIENT)
     assert not running.is_alive()
     assert committed(broker)[0] == 2
+
+
+def test_threads_end_where_not_all_of_them_can_be_started(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refused(threading.Thread):
+        def start(self) -> None:
+            if self.name == "kwire-worker-2":
+                raise RuntimeError("can't start new thread")
+            super().start()
+            started.append(self)
+
+    started: list[threading.Thread] = []
+    monkeypatch.setattr(threads.threading, "Thread", Refused)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        Worker(broker.bootstrap_servers, "orders", handler=print, **QUICK).run()
+    assert started
+    for each in started:
+        each.join(PATIENT)
+        assert not each.is_alive()
 
 
 def test_sigterm_ends_run_and_the_former_handler_is_back(broker: Broker) -> None:

@@ -47,10 +47,10 @@ class Worker(Work):
 
     async def _work_on_threads(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in range(self._concurrency):  # as daemons: a handler that never returns keeps no process alive
-            name = f"kwire-worker-{number}"
-            threading.Thread(target=self._serve, args=(loop,), name=name, daemon=True).start()
         try:
+            for number in range(self._concurrency):  # as daemons: a handler that never returns keeps no process alive
+                name = f"kwire-worker-{number}"
+                threading.Thread(target=self._serve, args=(loop,), name=name, daemon=True).start()
             await self._work()
         finally:
             for _ in range(self._concurrency):
