@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kwire import KafkaError, Worker, errors
+from kwire import KafkaError, Worker, aio, errors
 from kwire.testing import Broker
 from kwire.worker import threads
 from tests.timing import PATIENT
@@ -265,6 +266,22 @@ def test_threads_end_where_not_all_of_them_can_be_started(broker: Broker, monkey
     for each in started:
         each.join(PATIENT)
         assert not each.is_alive()
+
+
+def test_a_handler_that_cancels_the_task_it_runs_in_ends_run(broker: Broker) -> None:
+    async def handle(record: Any) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+
+    async def main() -> None:
+        worker = aio.Worker(broker.bootstrap_servers, "orders", handler=handle, **QUICK)
+        await asyncio.wait_for(worker.run(), PATIENT / 4)
+
+    broker.append("orders", [b"%d" % number for number in range(3)], partition=0)
+    with pytest.raises(RuntimeError, match="its task was cancelled"):
+        asyncio.run(main())
 
 
 def test_sigterm_ends_run_and_the_former_handler_is_back(broker: Broker) -> None:

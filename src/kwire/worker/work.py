@@ -132,6 +132,7 @@ class Work:
         self._committed: dict[TopicPartition, int] = {}
         self._next_commit = 0.0
         self._fatal: BaseException | None = None
+        self._cancels = False
 
     async def _call(self, given: Any) -> object:
         """Calls the handler; what it returns where nothing here awaits that. For the subclass to define."""
@@ -235,8 +236,12 @@ class Work:
                     async with self._slots:
                         if first.partition.may_begin(first):
                             await self._handle(lane)
-        except asyncio.CancelledError:
-            raise  # by `_leave`
+        except asyncio.CancelledError as error:
+            if not self._cancels:
+                failure = RuntimeError("a handler cannot go on: its task was cancelled")
+                failure.__cause__ = error
+                self._fail(failure)
+            raise
         except BaseException as error:
             self._fail(error)
         finally:
@@ -364,6 +369,7 @@ class Work:
         try:
             busy = await self._finish({*self._partitions, *(lane.tp for lane in self._lanes.values())}, self._stop_at)
         finally:
+            self._cancels = True
             for lane in self._lanes.values():
                 lane.task.cancel()
             if busy:
