@@ -284,6 +284,27 @@ def test_a_handler_that_cancels_the_task_it_runs_in_ends_run(broker: Broker) -> 
         asyncio.run(main())
 
 
+@both
+def test_an_error_without_a_text_goes_to_the_dead_letters_too(kind: str, broker: Broker) -> None:
+    class UnspeakableError(Exception):
+        def __str__(self) -> str:
+            raise LookupError("no text")
+
+    def handle(record: Any) -> None:
+        calls.append(record.value)
+        if record.value == b"bad":
+            raise UnspeakableError
+
+    calls: list[bytes] = []
+    broker.append("orders", [b"bad", b"later"], partition=0)
+    worker = Running(kind, broker, handle, retries=0, dead_letter_topic="orders.dead")
+    wait_until(lambda: b"later" in calls or worker.error)
+    worker.stop()
+    ((value, headers),) = dead(broker)
+    assert value == b"bad"
+    assert "UnspeakableError" in headers["kwire.error.type"]
+
+
 def test_sigterm_ends_run_and_the_former_handler_is_back(broker: Broker) -> None:
     broker.append("orders", [b"one"], partition=0)
     before = signal.getsignal(signal.SIGTERM)

@@ -36,6 +36,14 @@ def _number(record: Any, name: str) -> int:
     return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else 0
 
 
+def _text_of(error: Exception) -> str:
+    """What it says; "" where that raises, too: the record goes on all the same."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
 @dataclass(frozen=True)
 class Failures:
     """The rules of one worker; `delays` are its retry topics, in order, and how many seconds a record waits there."""
@@ -87,7 +95,7 @@ class Failures:
             "attempt": item.attempts_before + item.attempts,
             "reason": "deserialization" if isinstance(error, SerializationError) else "handler",
             "error.type": f"{type(error).__module__}.{type(error).__qualname__}",
-            "error.message": str(error)[:LONGEST_MESSAGE],
+            "error.message": _text_of(error)[:LONGEST_MESSAGE],
         }
         if topic in self.delays:
             ours["due"] = round(epoch_ms + self.delays[topic] * 1000)
