@@ -305,6 +305,18 @@ def test_an_error_without_a_text_goes_to_the_dead_letters_too(kind: str, broker:
     assert "UnspeakableError" in headers["kwire.error.type"]
 
 
+@both
+def test_a_last_commit_that_is_refused_does_not_hide_the_handlers_error(kind: str, broker: Broker) -> None:
+    def handle(record: Any) -> None:
+        if record.value == b"bad":
+            broker.deny("read", "group", "g")
+            raise ValueError("no such customer")
+
+    broker.append("orders", [b"good", b"bad"], partition=0)
+    with pytest.raises(ValueError, match="no such customer"):
+        Running(kind, broker, handle, retries=0, commit_interval=3600).join()
+
+
 def test_sigterm_ends_run_and_the_former_handler_is_back(broker: Broker) -> None:
     broker.append("orders", [b"one"], partition=0)
     before = signal.getsignal(signal.SIGTERM)

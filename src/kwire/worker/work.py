@@ -329,7 +329,7 @@ class Work:
             try:
                 await self._consumer.commit(positions, timeout=FAREWELL_S)
             except Exception as error:
-                if not _passes(error):
+                if not _passes(error) and self._fatal is None:
                     raise
                 _log.warning("Offsets were not committed, and their records will be handled again: %r", error)
 
