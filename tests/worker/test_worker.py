@@ -317,6 +317,42 @@ def test_a_last_commit_that_is_refused_does_not_hide_the_handlers_error(kind: st
         Running(kind, broker, handle, retries=0, commit_interval=3600).join()
 
 
+def test_an_interrupt_where_a_loop_runs_already_stops_the_worker(broker: Broker) -> None:
+    main_thread = threading.main_thread().ident
+    assert main_thread is not None
+    begun = threading.Event()
+
+    def handle(record: Any) -> None:
+        begun.set()
+
+    async def main() -> None:
+        worker = Worker(broker.bootstrap_servers, "orders", handler=handle, signals=False, **QUICK)
+        late = threading.Timer(PATIENT, worker.stop, (0.0,))
+        late.start()
+        try:
+            worker.run()
+        finally:
+            in_time.append(late.is_alive())
+            late.cancel()
+
+    def interrupt() -> None:
+        begun.wait(PATIENT)
+        time.sleep(0.1)
+        signal.pthread_kill(main_thread, signal.SIGINT)
+
+    in_time: list[bool] = []
+    broker.append("orders", [b"one"], partition=0)
+    threading.Thread(target=interrupt, daemon=True).start()
+    loop = asyncio.new_event_loop()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            loop.run_until_complete(main())
+    finally:
+        loop.close()
+    assert in_time == [True]
+    assert committed(broker)[0] == 1
+
+
 def test_sigterm_ends_run_and_the_former_handler_is_back(broker: Broker) -> None:
     broker.append("orders", [b"one"], partition=0)
     before = signal.getsignal(signal.SIGTERM)

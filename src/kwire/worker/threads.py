@@ -43,7 +43,11 @@ class Worker(Work):
                 asyncio.run(self._work_on_threads())
                 return
             with ThreadPoolExecutor(1) as aside:  # this thread has a loop, as in a notebook
-                aside.submit(asyncio.run, self._work_on_threads()).result()
+                try:
+                    aside.submit(asyncio.run, self._work_on_threads()).result()
+                except BaseException:  # an interrupt, which ends this thread's wait alone
+                    self.stop()
+                    raise
 
     async def _work_on_threads(self) -> None:
         loop = asyncio.get_running_loop()
