@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 import pytest
 
 from kwire import Consumer, Producer, aio, errors, registry
-from kwire.aio import serializing
+from kwire.aio import door, serializing
 from kwire.aio.serializing import LateDelivery
 from kwire.errors import SerializationError
 from kwire.testing import Broker
 from tests.aio.conftest import Run
 from tests.registry.server import RegistryServer, serving
+from tests.timing import PATIENT
 
 
 @pytest.fixture
@@ -238,5 +240,105 @@ def test_what_ends_the_task_that_serializes_is_named(broker: Broker, run: Run) -
             with pytest.raises(errors.ClientClosedError, match="was ended by Stop"):
                 delivery.result()
         await producer.close()
+
+    run(main())
+
+
+def test_a_close_that_is_cancelled_delivers_what_waits_for_serializers_too(broker: Broker, run: Run) -> None:
+    may_go_on = asyncio.Event()
+
+    async def held(value: bytes) -> bytes:
+        if value == b"held":
+            await may_go_on.wait()
+        return value
+
+    async def send_and_cancel() -> None:
+        async with (
+            asyncio.timeout(0.1),
+            aio.Producer(broker.bootstrap_servers, value_serializer=held, linger_ms=3_600_000) as producer,
+        ):
+            sent.extend(producer.send("t", value) for value in (b"first", b"held", b"last"))
+        raise AssertionError("it was not cancelled")
+
+    async def main() -> None:
+        with pytest.raises(TimeoutError):
+            await send_and_cancel()
+        await asyncio.sleep(0.05)
+        gc.collect()
+        [(_, rest)] = door._unfinished.values()
+        assert rest.loss() == "2 records undelivered"
+        del rest
+        may_go_on.set()
+        assert [(await each).offset for each in sent] == [0, 1, 2]
+
+    sent: list[Any] = []
+    run(main())
+    assert values(broker) == [b"first", b"held", b"last"]
+
+
+def test_a_producer_whose_close_was_cancelled_takes_no_more_and_can_be_closed_again(broker: Broker, run: Run) -> None:
+    may_go_on = asyncio.Event()
+
+    async def held(value: bytes) -> bytes:
+        await may_go_on.wait()
+        return value
+
+    async def main() -> None:
+        producer = aio.Producer(broker.bootstrap_servers, value_serializer=held)
+        sent = producer.send("t", b"held")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(producer.close(), 0.05)
+        with pytest.raises(errors.ClientClosedError):
+            producer.send("t", b"more")
+        asyncio.get_running_loop().call_later(0.05, may_go_on.set)
+        await producer.close()
+        assert (await sent).offset == 0
+
+    run(main())
+    assert values(broker) == [b"held"]
+
+
+def test_a_serializer_that_awaited_what_was_cancelled_fails_its_record_alone(broker: Broker, run: Run) -> None:
+    async def cancelled(value: bytes) -> bytes:
+        if value == b"bad":
+            future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+            future.cancel()
+            return await future
+        return value
+
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap_servers, value_serializer=cancelled) as producer:
+            bad, good = producer.send("t", b"bad"), producer.send("t", b"good")
+            with pytest.raises(SerializationError, match="the value for t cannot be serialized: CancelledError"):
+                await bad
+            assert (await good).offset == 0
+
+    run(main())
+
+
+def test_a_serializer_that_goes_on_after_it_was_cancelled_decides_nothing_any_more(broker: Broker, run: Run) -> None:
+    ended = asyncio.Event()
+
+    async def stubborn(value: bytes) -> bytes:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            ended.set()
+        return value
+
+    async def main() -> None:
+        faults: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: faults.append(context))
+        producer = aio.Producer(broker.bootstrap_servers, value_serializer=stubborn)
+        sent = producer.send("t", b"x")
+        [task] = [each for each in asyncio.all_tasks() if "_work" in repr(each.get_coro())]
+        with pytest.raises(errors.DeliveryError):
+            await producer.close(timeout=0.05)
+        await asyncio.wait_for(ended.wait(), PATIENT)
+        await asyncio.wait([task])
+        assert task.cancelled() or task.exception() is None
+        with pytest.raises(errors.ClientClosedError, match="closed before the record was serialized"):
+            await sent
+        assert faults == []
 
     run(main())

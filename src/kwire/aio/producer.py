@@ -36,7 +36,7 @@ from kwire.fronts.producer import ClosedBecauseOf
 if TYPE_CHECKING:
     from kwire.aio.serializing import LateSending
     from kwire.engine.common.serialization import Serializer
-    from kwire.engine.common.waits import Wait
+    from kwire.engine.common.waits import Unfinished, Wait
     from kwire.engine.settings.options import ProducerOptions, Servers, Timeout
     from kwire.engine.transactions.waits import Transactions
 
@@ -171,12 +171,23 @@ class Producer(LoopProducerBase, TransactionCalls):
             late = self._late
             if farewell is None or late is None:
                 return farewell
-            return late.before_close(farewell, max(until - self._door.now(), 0.0))
+            return late.before_close(farewell, max(until - self._door.now(), 0.0), partial(self._close_later, late))
         self._end_with_loop()
         count, self._left_by_loop = self._left_by_loop, 0
         if count:
             raise KafkaError(f"{counted(count, 'record')} not delivered: the event loop of this producer has ended")
         return None
+
+    def _close_later(self, late: LateSending) -> None:
+        """Has a close() that was cut go on once all is serialized; until then this keeps the producer."""
+        from kwire.aio.serializing import LateClosing
+
+        rest = LateClosing(late, self._begin_closing, self._undelivered)
+        self._door.go_on(rest)
+        self._driver.when(lambda: not late.count, rest.go_on)
+
+    def _begin_closing(self) -> Unfinished | None:
+        return None if self._driver.closed else self._door.call(partial(self._sender.close, CLOSED))
 
     def _end_with_loop(self) -> None:
         """Fails what was not delivered, where its event loop has ended or stands still."""

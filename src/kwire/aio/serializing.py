@@ -19,13 +19,14 @@ from kwire.drivers.loggers import LateLogger
 from kwire.drivers.loop import is_coroutine_function
 from kwire.engine.common.serialization import OfOneArgument, SerializationContext
 from kwire.engine.common.waits import Until
+from kwire.engine.producer.sender import CLOSED
 from kwire.engine.producer.serialization import Serialization, refused
 from kwire.errors import BufferFull, ClientClosedError, ConfigError, DeliveryError, KafkaTimeoutError
 from kwire.errors.listing import counted
 
 if TYPE_CHECKING:
     from kwire.engine.common.serialization import Headers, Serializer
-    from kwire.engine.common.waits import Wait
+    from kwire.engine.common.waits import Unfinished, Wait
 
 MAX_WAITING = 10_000
 """Records that wait for their serializers; `send()` raises BufferFull for more."""
@@ -172,6 +173,7 @@ class LateSending:
         self._waiting: deque[tuple[LateDelivery, Callable[[], Coroutine[Any, Any, Delivery]]]] = deque()
         self._failed: list[LateDelivery] = []
         self._task: asyncio.Task[None] | None = None
+        self._is_closing = False
 
     def _may_be_at_once(self) -> bool:
         """Whether what is awaited is the schema alone, once for a subject."""
@@ -186,13 +188,17 @@ class LateSending:
         if not self._waiting and not self._never_at_once and not self._preparations(topic, value, key):
             value, key, headers = self._at_once(topic, value, key, headers)
             return send(topic, value, key, partition, timestamp, headers, nowait)
+        if self._is_closing:
+            raise ClientClosedError(CLOSED)
         self._check_open()
         if len(self._waiting) >= MAX_WAITING:
             raise BufferFull(f"{MAX_WAITING} records wait for their serializers: await drain() between sends")
         loop = asyncio.get_running_loop()
         late = LateDelivery(loop)
         given = list(headers or ())
-        self._waiting.append((late, partial(self._sent, send, topic, value, key, partition, timestamp, given, nowait)))
+        self._waiting.append(
+            (late, partial(self._sent, late, send, topic, value, key, partition, timestamp, given, nowait))
+        )
         if self._task is None:
             self._task = loop.create_task(self._work())
         return late
@@ -214,6 +220,8 @@ class LateSending:
                 try:
                     late.sent_as(await sent())
                 except Exception as error:
+                    if late.is_decided:
+                        return  # it was given up, and all that waited with it
                     self._fail(late, error)
                 self._waiting.popleft()
                 self._wake()
@@ -227,8 +235,8 @@ class LateSending:
                 self._task = None
 
     async def _sent(
-        self, send: Callable[..., Delivery], topic: str, value: Any, key: Any, partition: int | None, timestamp: Any,
-        headers: Headers, nowait: bool,
+        self, late: LateDelivery, send: Callable[..., Delivery], topic: str, value: Any, key: Any,
+        partition: int | None, timestamp: Any, headers: Headers, nowait: bool,
     ) -> Delivery:  # fmt: skip
         made: dict[str, Any] = {"key": key, "value": value}
         for field, serializer in self._serializers:
@@ -236,6 +244,8 @@ class LateSending:
                 context = SerializationContext(topic, field, headers)
                 made[field] = await _awaited(serializer, made[field], context)
         while True:
+            if late.is_decided:
+                raise ClientClosedError(CLOSED)
             try:
                 return send(topic, made["value"], made["key"], partition, timestamp, headers, nowait)
             except BufferFull:
@@ -276,12 +286,17 @@ class LateSending:
         yield from self.settle(patience)
         yield from self._with_failures(flushing)
 
-    def before_close(self, closing: Wait[None], patience: float) -> Wait[None]:
-        """The close, once all is serialized, or after so many seconds: what waits fails then."""
+    def before_close(self, closing: Wait[None], patience: float, on_cut: Callable[[], object]) -> Wait[None]:
+        """The close, once all is serialized, or after so many seconds: what waits fails then. Where it is cut before,
+        no more is taken, and `on_cut` has the close go on by itself."""
         try:
             yield from self.settle(patience)
         except KafkaTimeoutError:
             self.give_up("the producer was closed before the record was serialized")
+        except GeneratorExit:
+            self._is_closing = True
+            on_cut()
+            raise
         yield from self._with_failures(closing)
 
     def _with_failures(self, wait: Wait[None]) -> Wait[None]:
@@ -297,6 +312,34 @@ class LateSending:
             )
 
 
+class LateClosing:
+    """A close() that was cut while serializers were busy: what is left of it. `begin` ends the producer's sending, and
+    `undelivered` counts what it has sent."""
+
+    def __init__(
+        self, late: LateSending, begin: Callable[[], Unfinished | None], undelivered: Callable[[], int]
+    ) -> None:
+        self._late = late
+        self._begin = begin
+        self._undelivered = undelivered
+        self._closing: Unfinished | None = None
+
+    def go_on(self) -> None:
+        """All is serialized."""
+        self._closing = self._begin()
+
+    def is_done(self) -> bool:
+        """Whether all is delivered, too."""
+        return self._closing is not None and self._closing.is_done()
+
+    def loss(self) -> str:
+        """What is lost if it ends now, in words; "" if nothing is."""
+        if self._closing is not None:
+            return self._closing.loss()
+        count = self._late.count + self._undelivered()
+        return f"{counted(count, 'record')} undelivered" if count else ""
+
+
 async def _awaited(serializer: Serializer, value: Any, context: SerializationContext) -> Any:
     """What the serializer makes of the value, as Serialization does it."""
     try:
@@ -304,5 +347,10 @@ async def _awaited(serializer: Serializer, value: Any, context: SerializationCon
             await serializer.prepare(context.topic, context.field)  # type: ignore[attr-defined]
         made = serializer(value, context)
         return await made if isawaitable(made) else made
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise refused(error, context) from error
     except Exception as error:
         raise refused(error, context) from error

@@ -39,7 +39,7 @@ def _written(serializer: Serializer, value: Any, context: SerializationContext) 
         raise refused(error, context) from error
 
 
-def refused(error: Exception, context: SerializationContext) -> SerializationError:
+def refused(error: BaseException, context: SerializationContext) -> SerializationError:
     """The error of a value that a serializer did not take; one of its own with the place."""
     if isinstance(error, SerializationError):
         error.topic, error.field = context.topic, context.field
