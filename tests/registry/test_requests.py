@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -243,6 +244,23 @@ def test_a_token_that_is_refused_is_asked_for_anew(server: RegistryServer) -> No
     server.answers["/schemas/ids/8"] = (401, {"message": "never"})
     with pytest.raises(RegistryError, match="HTTP status 401: never"):
         registry.by_id(8)
+
+
+def test_a_token_that_is_refused_to_two_threads_at_once_is_asked_for_anew_by_both(server: RegistryServer) -> None:
+    given: list[int] = []
+
+    def token() -> tuple[str, float]:
+        given.append(1)
+        return f"t{len(given)}", 600.0
+
+    registry = at(server.url, token=token, retry_backoff_ms=200)
+    assert registry.subjects() == []
+    for id_ in (7, 8):
+        server.answers[f"/schemas/ids/{id_}"] = [(401, {"message": "expired"}), (200, {"schema": str(id_)})]
+    server.pause_s = 0.1
+    with ThreadPoolExecutor(2) as threads:
+        assert [schema.text for schema in threads.map(registry.by_id, (7, 8))] == ["7", "8"]
+    assert [header for path, header in server.requests if "ids" in path].count("Bearer t1") == 2
 
 
 def test_a_token_from_a_token_endpoint(server: RegistryServer) -> None:

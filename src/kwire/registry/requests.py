@@ -136,7 +136,7 @@ class Asking:
         secrets = [*self._settings.secrets(endpoint), authorization.partition(" ")[2]]
         said = quoted(without_secrets(said, filter(None, secrets)))
         why = f"HTTP status {answer.status}" + (f": {said}" if said else "")
-        if answer.status in RETRIED or (answer.status == _UNAUTHORIZED and self._settings.forget_token()):
+        if answer.status in RETRIED or (answer.status == _UNAUTHORIZED and self._settings.forget_token(authorization)):
             return _RefusedForNowError(why, answer.status)
         about: dict[str, Any] = {"status": answer.status, "error_code": code if type(code) is int else None}
         if answer.status == _NOT_FOUND:

@@ -9,6 +9,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -21,6 +22,7 @@ Token = str | tuple[str, float]
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _FILES: Final = ("ssl_ca_location", "ssl_certificate_location", "ssl_key_location")
 _SHARE_OF_LIFETIME: Final = 0.8
+_LONG_AGO: Final = -inf
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class RegistrySettings:
             bearer = self._bearer()
             if not _is_header_value(bearer):
                 raise ConfigError("token: it has characters that no header can have; does it end with a line?")
-            return f"Bearer {bearer}"
+            return _bearing(bearer)
         user, password = endpoint.username or self.username, endpoint.password or self.password
         if not user and not password:
             return ""
@@ -96,12 +98,12 @@ class RegistrySettings:
         found = [each.reveal() for each in hidden if each]
         return found + ([self.token.reveal()] if isinstance(self.token, Secret) else [])
 
-    def forget_token(self) -> bool:
-        """Has a token asked for anew; whether there was one that had been asked for before."""
-        if not self._tokens:
-            return False
-        self._tokens.clear()
-        return True
+    def forget_token(self, authorization: str) -> bool:
+        """Has the token of a refused request asked for anew, unless another thread did; whether any is kept."""
+        kept = self._tokens[-1:]
+        if kept and authorization == _bearing(kept[0][0]):
+            self._tokens[:] = [(kept[0][0], _LONG_AGO)]
+        return bool(kept)
 
     def _bearer(self) -> str:
         if isinstance(self.token, Secret):
@@ -157,6 +159,10 @@ def _endpoint(text: object, name: str) -> Endpoint:
         raise ConfigError(wrong)
     url = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
     return Endpoint(url, unquote(parts.username or ""), Secret(unquote(parts.password or "")))
+
+
+def _bearing(token: str) -> str:
+    return f"Bearer {token}"
 
 
 def _no_password() -> str:
