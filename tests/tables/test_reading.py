@@ -14,6 +14,7 @@ import pytest
 import kwire
 from kwire import Admin, Producer, TopicPartition, errors
 from kwire.registry import AvroDeserializer, AvroSerializer, Registry
+from kwire.tables import reading
 from kwire.testing import Broker
 from tests.registry.conftest import server
 from tests.registry.server import RegistryServer
@@ -155,6 +156,24 @@ def test_batches_are_read_as_they_are_asked_for(broker: Broker) -> None:
     assert sum(batch.num_rows for batch in reader) == 200
     with kwire.read_batches(["t", "odd"], broker.bootstrap_servers) as several:
         assert several.read_next_batch().num_rows > 0
+
+
+@pytest.mark.parametrize("batches", [0, 1])
+def test_a_reader_of_batches_that_is_closed_early_closes_its_consumer(
+    batches: int, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Kept(kwire.Consumer):
+        def __init__(self, *places: Any, **settings: Any) -> None:
+            super().__init__(*places, **settings)
+            made.append(self)
+
+    made: list[kwire.Consumer] = []
+    monkeypatch.setattr(reading, "Consumer", Kept)
+    with kwire.read_batches("t", broker.bootstrap_servers) as reader:
+        for _ in range(batches):
+            assert reader.read_next_batch().num_rows > 0
+    del reader
+    assert "(closed)" in repr(made[0])
 
 
 def test_fields_of_a_registrys_schemas_are_columns(server: RegistryServer) -> None:

@@ -89,11 +89,15 @@ def read_batches(
     partitions mixed, each in the order of offsets. Its consumer is closed at the end, and with the reader."""
     schema = _schema(columns, key, value)
     reading = _Reading(topic, bootstrap_servers, start, end, settings)
-    return pa.RecordBatchReader.from_batches(schema, _batches(reading, schema, progress))
+    batches = _batches(reading, schema, progress)
+    next(batches)  # into the block that closes the consumer: a reader may be closed before it is read
+    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def _batches(reading: _Reading, schema: pa.Schema, progress: Progress | None) -> Iterator[pa.RecordBatch]:
+    """An empty one at once, and those that come."""
     with reading:
+        yield _batch(ConsumerRecords(), schema)
         for records in reading.polls(progress):
             yield _batch(records, schema)
 
