@@ -10,15 +10,18 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
 
 from kwire import aio
 from kwire.errors import ConfigError, IncompatibleSchemaError, KafkaError, RegistryError, UnknownSchemaError
-from kwire.registry import Registry, Schema, SchemaReference
+from kwire.registry import Registry, Schema, SchemaReference, requests
 from kwire.registry.cache import Cache
 from tests.registry.server import RegistryServer, serving
+from tests.timing import PATIENT
 
 ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
 WIDER = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"},{"name":"n","type":"int","default":0}]}'
@@ -160,6 +163,36 @@ def test_what_is_deleted_is_gone_and_can_be_registered_again(registry: Any, serv
     registry.delete_subject("s")
     assert registry.delete_subject("s", permanent=True) == [1, 2, 3]
     assert registry.subjects(deleted=True) == []
+
+
+@pytest.mark.parametrize("call", ["register", "by_id"])
+def test_what_was_asked_before_a_delete_and_answered_after_it_is_not_kept(
+    call: str, server: RegistryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def held(asked: Any, *given: Any) -> Any:
+        answer = exchange(asked, *given)
+        if threading.current_thread() is not threading.main_thread():
+            answered.set()
+            assert deleted.wait(PATIENT)
+        return answer
+
+    exchange = requests.exchange
+    monkeypatch.setattr(requests, "exchange", held)
+    answered, deleted = threading.Event(), threading.Event()
+    registry = Registry(server.url)
+    id_ = Registry(server.url).register("s", ORDER)
+    ask = partial(registry.register, "s", ORDER) if call == "register" else partial(registry.by_id, id_)
+    late = threading.Thread(target=ask, daemon=True)
+    late.start()
+    assert answered.wait(PATIENT)
+    registry.delete_subject("s")
+    registry.delete_subject("s", permanent=True)
+    deleted.set()
+    late.join(PATIENT)
+    before = len(server.asked)
+    with suppress(UnknownSchemaError):
+        ask()
+    assert len(server.asked) == before + 1
 
 
 def test_a_version_that_is_deleted_for_good_may_come_back_as_another_schema(registry: Any) -> None:
@@ -320,10 +353,10 @@ def test_the_event_loop_goes_on_while_a_registry_takes_its_time(server: Registry
 def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = Cache()
     for i in range(2500):
-        cache.put(i, "x", 1)
+        cache.put(i, "x", 1, cache.generation)
         assert len(cache) <= 1000
     for i in range(40):
-        cache.put(i, "x", 1 << 20)
+        cache.put(i, "x", 1 << 20, cache.generation)
         assert cache.characters <= 16 << 20
     assert cache.get(39) == "x"
 

@@ -87,15 +87,16 @@ class RegistryFront:
         """A schema that is the same for ever."""
         found: Schema | None = self._schemas.get(path)
         if found is None:
-            found = yield Once(path, partial(self._fetched, path, what))
+            generation = self._schemas.generation
+            found = yield Once((path, generation), partial(self._fetched, path, what, generation))
         return found
 
-    def _fetched(self, path: str, what: str) -> Flow[Schema]:
+    def _fetched(self, path: str, what: str, generation: int) -> Flow[Schema]:
         answer = yield from self._ask(dict, Ask(path, what))
         schema = schema_of(answer, what, self.settings.urls)
         if len(schema.text) > MAX_SCHEMA_CHARACTERS:
             raise self._too_long(what)
-        self._schemas.put(path, schema, len(schema.text))
+        self._schemas.put(path, schema, len(schema.text), generation)
         return schema
 
     def _resolved(self, schema: Schema, what: str, *, serialized: bool = False) -> Flow[dict[SchemaReference, Schema]]:
@@ -127,9 +128,10 @@ class RegistryFront:
         path = f"/subjects/{quote(reference.subject, safe='')}/versions/{reference.version}{asking.query}"
         known: Schema | None = self._schemas.get(path)
         if known is None:
+            generation = self._schemas.generation
             answer = yield from self._ask(dict, Ask(path, shown), asking)
             known = schema_of(answer, shown, self.settings.urls)
-            self._schemas.put(path, known, len(known.text))
+            self._schemas.put(path, known, len(known.text), generation)
         return known
 
     def _too_long(self, what: str) -> RegistryError:
@@ -171,13 +173,14 @@ class RegistryFront:
         key = (ask.path, schema)
         found: RegisteredSchema | None = self._registered.get(key)
         if found is None:
-            found = yield Once(key, partial(self._told, subject, schema, ask))
+            generation = self._registered.generation
+            found = yield Once((key, generation), partial(self._told, subject, schema, ask, generation))
         return found
 
-    def _told(self, subject: str, schema: Schema, ask: Ask) -> Flow[RegisteredSchema]:
+    def _told(self, subject: str, schema: Schema, ask: Ask, generation: int) -> Flow[RegisteredSchema]:
         answer = yield from self._ask(dict, ask._replace(body=body_of(schema)))
         found = registered(answer, subject, schema, ask.what, self.settings.urls)
-        self._registered.put((ask.path, schema), found, len(schema.text))
+        self._registered.put((ask.path, schema), found, len(schema.text), generation)
         return found
 
     def _incompatibilities(
