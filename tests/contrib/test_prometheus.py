@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
@@ -72,3 +76,45 @@ def test_clients_of_a_kind_share_a_page_until_they_are_taken_out(broker: Broker)
         assert {(name, (("client_id", "a"),)), (name, (("client_id", "b"),))} <= scraped(registry).keys()
         first.remove(one)
         assert (name, (("client_id", "a"),)) not in scraped(registry)
+
+
+def test_clients_that_threads_export_at_once_share_one_collector(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(prometheus.ClientCollector):
+        def __init__(self) -> None:
+            with suppress(threading.BrokenBarrierError):
+                both.wait(0.2)
+            super().__init__()
+
+    both = threading.Barrier(2)
+    monkeypatch.setattr(prometheus, "ClientCollector", Slow)
+    registry = CollectorRegistry()
+    with ThreadPoolExecutor(2) as threads:
+        clients = [Producer(broker.bootstrap_servers, client_id=name) for name in "pq"]
+        one, other = threads.map(lambda client: prometheus.export(client, registry), clients)
+    assert one is other
+    assert generate_latest(registry).decode().count("# TYPE kwire_producer_outgoing_byte_total ") == 1
+    for client in clients:
+        client.close()
+
+
+def test_a_client_may_be_exported_while_others_are_scraped(broker: Broker) -> None:
+    def scrape() -> None:
+        while not over.is_set():
+            collector._listed()
+
+    over = threading.Event()
+    collector = prometheus.ClientCollector()
+    clients = [Producer(broker.bootstrap_servers) for _ in range(300)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            scraping = threads.submit(scrape)
+            for client in clients:
+                collector.add(client)
+            over.set()
+            scraping.result()
+    finally:
+        sys.setswitchinterval(before)

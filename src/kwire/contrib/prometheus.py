@@ -7,7 +7,7 @@ ends in `_seconds_total`. What is counted by topic, partition or API has these a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from prometheus_client.core import REGISTRY, CollectorRegistry, CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -24,20 +24,21 @@ class ClientCollector(Collector):
     """Takes a snapshot of each of its clients for each scrape. Clients that nobody has any more are gone."""
 
     def __init__(self) -> None:
-        self._clients: WeakSet[AnyClient] = WeakSet()
+        self._clients: WeakValueDictionary[int, AnyClient] = WeakValueDictionary()
+        """By identity: of this a thread may take all while another adds some, of a WeakSet not."""
 
     def add(self, client: AnyClient) -> None:
         """Exports this one, too."""
-        self._clients.add(client)
+        self._clients[id(client)] = client
 
     def remove(self, client: AnyClient) -> None:
         """Exports it no more."""
-        self._clients.discard(client)
+        self._clients.pop(id(client), None)
 
     def collect(self) -> Iterator[Metric]:
         """All metrics as they are now."""
         families: dict[str, Metric] = {}
-        for client in list(self._clients):
+        for client in self._listed():
             prefix = "kwire_" + client._kind.replace(" ", "_")
             for metric in exported(client.metrics()):
                 name = f"{prefix}_{_stem(metric.name)}"
@@ -50,6 +51,9 @@ class ClientCollector(Collector):
                     suffix = "_total" if row.kind == TOTAL else ""
                     families[name].add_sample(name + suffix, labels, value * _SECONDS.get(row.unit, 1.0))
         yield from families.values()
+
+    def _listed(self) -> list[AnyClient]:
+        return [client for seen in self._clients.valuerefs() if (client := seen()) is not None]
 
     def describe(self) -> list[Metric]:
         """Nothing: clients may come later."""
@@ -68,8 +72,9 @@ def export(client: AnyClient, registry: CollectorRegistry | None = None) -> Clie
     Clients of one kind in one process need a `client_id` each, the label that tells them apart.
     """
     where = REGISTRY if registry is None else registry
-    if where not in _collectors:
-        _collectors[where] = ClientCollector()
-        where.register(_collectors[where])
-    _collectors[where].add(client)
-    return _collectors[where]
+    made = ClientCollector()
+    collector = _collectors.setdefault(where, made)
+    if collector is made:  # of threads that come at once one has its own
+        where.register(made)
+    collector.add(client)
+    return collector
