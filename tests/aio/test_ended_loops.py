@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import sys
+import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from kwire import aio, errors
 from kwire._codec import Delivery
+from kwire.aio import door
+from kwire.aio import producer as producer_module
 from kwire.drivers.loop import LoopDriver
 from tests.aio.conftest import LOOPS
 
@@ -156,3 +161,49 @@ async def _outcome(delivery: Delivery) -> object:
         return await delivery
     except errors.KafkaError as error:
         return error
+
+
+def test_producers_may_be_made_in_several_threads_at_once() -> None:
+    def look() -> None:
+        while not over.is_set():
+            producer_module._close_those_of_ended_loops()
+
+    over = threading.Event()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            looking = threads.submit(look)
+            made = [aio.Producer(NOBODY) for _ in range(300)]
+            over.set()
+            looking.result()
+    finally:
+        sys.setswitchinterval(before)
+    assert len(made) == 300
+
+
+def test_clients_that_other_threads_close_or_leave_meanwhile_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Left:
+        def __init__(self, others: Callable[[], object]) -> None:
+            self._others = others
+
+        @property
+        def loop(self) -> None:
+            self._others()
+
+        def close(self) -> None:
+            closed.append(self)
+
+    class Rest:
+        def loss(self) -> str:
+            return ""
+
+    closed: list[Left] = []
+    unfinished: dict[Any, Any] = {}
+    monkeypatch.setattr(door, "_unfinished", unfinished)
+    second = Left(lambda: unfinished.pop(second, None))
+    first = Left(lambda: unfinished.update({Left(print): ("producer", Rest())}))
+    unfinished.update({first: ("producer", Rest()), second: ("producer", Rest())})
+    door._close_those_of_ended_loops()
+    assert closed == [first]
+    assert len(unfinished) == 1

@@ -163,7 +163,7 @@ class LoopDoor(ClientDoor[LoopDriver]):
 
     @override
     def go_on(self, task: Unfinished) -> None:
-        _close_lost(driver for driver in _unfinished if driver.loop is None or driver.loop.is_closed())
+        _close_those_of_ended_loops()
         _unfinished[self.driver] = self._kind, task
         self._goes_on = True
         self.driver.when(task.is_done, partial(_close, self.driver))
@@ -226,10 +226,16 @@ def _close(driver: LoopDriver) -> None:
     driver.close()
 
 
+def _close_those_of_ended_loops() -> None:
+    _close_lost(driver for driver in list(_unfinished) if driver.loop is None or driver.loop.is_closed())
+
+
 def _close_lost(drivers: Iterable[LoopDriver]) -> None:
     """Closes those whose event loop has ended, with a warning of what is lost by that."""
     for driver in list(drivers):
-        kind, task = _unfinished.pop(driver)
+        kind, task = _unfinished.pop(driver, (None, None))
+        if task is None:
+            continue  # its own thread, or another, was quicker
         loss = task.loss()
         driver.close()
         if loss:

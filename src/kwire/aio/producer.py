@@ -45,7 +45,8 @@ __all__ = ["Producer"]
 LONG_TURN_S = 0.002
 """Seconds of sending after which `drain` lets the loop turn, though there is room."""
 
-_live: weakref.WeakSet[Producer] = weakref.WeakSet()
+_live: weakref.WeakValueDictionary[int, Producer] = weakref.WeakValueDictionary()
+"""By id: each is added, and all are copied, by one atomic call, because each thread with an event loop makes some."""
 
 _orphans: set[weakref.ref[LoopDriver]] = set()
 """Of producers that were dropped with records, which they deliver if their event loop goes on for long enough."""
@@ -91,7 +92,7 @@ class Producer(LoopProducerBase, TransactionCalls):
         Client._open(self, settings)
         self._hooks = LoopHooks(self._driver, self._sender, self._accumulator)
         _close_those_of_ended_loops()
-        _live.add(self)
+        _live[id(self)] = self
 
     @override
     def _add_serializers(self, key: Serializer | None, value: Serializer | None) -> None:
@@ -226,7 +227,7 @@ def _deliver_dropped(driver: LoopDriver, sender: Sender) -> None:
 def _close_those_of_ended_loops() -> None:
     """Dropped or not: their records fail, else what is to be told of them, which may lead back to the producer, would
     be kept for ever."""
-    for producer in list(_live):
+    for producer in _open_producers():
         if _is_left_by_loop(producer._driver):
             producer._end_with_loop()
             if producer._left_by_loop:
@@ -235,6 +236,10 @@ def _close_those_of_ended_loops() -> None:
         driver = each()
         if driver is not None and _is_left_by_loop(driver):
             driver.close()
+
+
+def _open_producers() -> list[Producer]:
+    return [producer for reference in _live.valuerefs() if (producer := reference()) is not None]
 
 
 def _is_left_by_loop(driver: LoopDriver) -> bool:
@@ -247,13 +252,13 @@ def _warn_of_undelivered(producer: Producer, count: int) -> None:
 
 
 def _at_exit() -> None:
-    for producer in list(_live):
+    for producer in _open_producers():
         if not producer._accumulator.closed and (count := producer._undelivered()):
             _warn_of_undelivered(producer, count)
 
 
 def _after_fork_in_child() -> None:
-    for producer in list(_live):
+    for producer in _open_producers():
         producer._close_in_child()
     _live.clear()
 
