@@ -12,16 +12,21 @@ import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
 
 from kwire import aio
+from kwire.drivers.http_exchange import exchange
 from kwire.errors import ConfigError, IncompatibleSchemaError, KafkaError, RegistryError, UnknownSchemaError
 from kwire.registry import Registry, Schema, SchemaReference, requests
 from kwire.registry.cache import Cache
+from kwire.registry.door import ThreadDoor
+from kwire.registry.flows import Apart, Flow, Once
+from tests.interrupts import Cut, Interruptions
 from tests.registry.server import RegistryServer, serving
-from tests.timing import PATIENT
+from tests.timing import PATIENT, SOON
 
 ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
 WIDER = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"},{"name":"n","type":"int","default":0}]}'
@@ -176,7 +181,6 @@ def test_what_was_asked_before_a_delete_and_answered_after_it_is_not_kept(
             assert deleted.wait(PATIENT)
         return answer
 
-    exchange = requests.exchange
     monkeypatch.setattr(requests, "exchange", held)
     answered, deleted = threading.Event(), threading.Event()
     registry = Registry(server.url)
@@ -386,3 +390,31 @@ def test_both_registries_have_the_same_calls() -> None:
         return {name for name in vars(kind) if not name.startswith("_")}
 
     assert calls(Registry) == calls(aio.Registry)
+
+
+def test_an_interrupt_at_any_moment_leaves_nobody_waiting() -> None:
+    def told() -> Flow[Any]:
+        return (yield Apart(lambda: 7))
+
+    def asked() -> Flow[Any]:
+        return (yield Once("k", told))
+
+    def ask() -> None:
+        answers.append(door.run(asked()))
+
+    for moment in count(1):
+        door, answers = ThreadDoor(), list[Any]()
+        with Interruptions(moment) as interruptions:
+            try:
+                door.run(asked())
+            except Cut:
+                pass
+        threads = [threading.Thread(target=ask, daemon=True) for _ in range(2)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join(SOON)
+        assert answers == [7, 7], interruptions.place
+        if not interruptions.happened:
+            break
+    assert moment > 20

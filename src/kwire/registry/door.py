@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Hashable
 from concurrent.futures import Future
+from threading import RLock
 from typing import Any, TypeVar
 
 from kwire.registry.flows import Apart, Flow, Once, Pause, Step
@@ -19,7 +20,7 @@ class ThreadDoor:
     blocks = True
 
     def __init__(self) -> None:
-        self._running: dict[tuple[int, Hashable], Future[Any]] = {}
+        self._leads: dict[tuple[int, Hashable], _Lead] = {}
         """By process, too: the threads that run them are not in a forked one."""
 
     def run(self, flow: Flow[T]) -> T:
@@ -45,26 +46,28 @@ class ThreadDoor:
             return step.function()
         if isinstance(step, Pause):
             return time.sleep(step.seconds)
-        mine: Future[Any] = Future()
-        while True:
-            running = self._running.setdefault((os.getpid(), step.key), mine)
-            if running is mine:
-                return self._lead(step, mine)
-            if (outcome := running.result()) is not None:
-                return outcome.result()
+        key = os.getpid(), step.key
+        lead = self._leads.setdefault(key, _Lead())
+        with lead.lock:  # of C: an interrupt comes before it is taken, or within the block
+            if lead.outcome is None:
+                outcome = self._outcome_of(step)
+                self._leads.pop(key, None)  # first: an outcome that stays would be that of all who come later
+                lead.outcome = outcome
+        return lead.outcome.result()
 
-    def _lead(self, step: Once, mine: Future[Any]) -> Any:
-        """Runs it for all who wait; one that was cut leaves them None, and the next of them runs it."""
-        outcome: Future[Any] | None = None
+    def _outcome_of(self, step: Once) -> Future[Any]:
+        outcome: Future[Any] = Future()
         try:
-            result = self.run(step.flow())
-            outcome = Future()
-            outcome.set_result(result)
-            return result
+            outcome.set_result(self.run(step.flow()))
         except Exception as error:
-            outcome = Future()
             outcome.set_exception(error)
-            raise
-        finally:
-            del self._running[os.getpid(), step.key]
-            mine.set_result(outcome)
+        return outcome
+
+
+class _Lead:
+    """What all who ask for the same have in common: one after the other takes the lock, and runs the flow unless there
+    is an outcome; so the next one does, where one was cut. A signal handler may interrupt the one that runs it."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.outcome: Future[Any] | None = None
