@@ -79,6 +79,11 @@ def test_exactly_one_selection() -> None:
         parse_only(subscribePattern="(")
 
 
+def test_the_topic_of_writes_says_no_topics_of_a_read() -> None:
+    with pytest.raises(ConfigError, match="assign, subscribe, subscribePattern; topic is for writes"):
+        parse_only(topic="t")
+
+
 def test_a_batch_cannot_start_at_latest_nor_end_at_earliest() -> None:
     refused("starting offset can't be latest for batch queries on Kafka", startingOffsets="latest")
     refused("startingOffsets for sem-0 can't be latest for batch", startingOffsets='{"sem":{"0":-1}}')
@@ -129,6 +134,9 @@ def test_more_partitions_than_tasks_is_a_contradiction() -> None:
         ("startingOffset", "startingOffsets"),
         ("bootstrap.servers", "kafka.bootstrap.servers"),
         ("subscribes", "subscribe"),
+        ("topics", "subscribe"),
+        ("topicPattern", "subscribePattern"),
+        ("topic_name", "subscribe"),
         ("include_headers", "includeHeaders"),
     ],
 )

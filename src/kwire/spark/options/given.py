@@ -23,6 +23,8 @@ CLIENT_PREFIX: Final = "kafka."
 SERVERS: Final = "kafka.bootstrap.servers"
 # Spark adds this to the options of a CREATE TABLE.
 _OF_A_TABLE: Final = "provider"
+# What the options of a read are called by writes and by other clients.
+_MEANT: Final = {"topic": "subscribe", "topics": "subscribe", "topicPattern": "subscribePattern"}
 
 _USES: Final = ("options.read", "options.stream", "options.write", "options.log", "decoding.options")
 _DURATION: Final = re.compile(r"(\d{1,18})\s*([a-z]*)")
@@ -167,11 +169,12 @@ def _is_property(name: str) -> bool:
 
 
 def _nearest(name: str, known: Mapping[str, str], foreign: Mapping[str, str]) -> str:
-    """The nearest of the known names, or else of those of another kind of query."""
+    """The nearest of the known names, or of other words for them, or else of those of another kind of query."""
     if _is_property(name):
         return f"; did you mean '{CLIENT_PREFIX}{name}'?"
     shown = {**known, SERVERS: SERVERS}
-    for names in (shown, foreign):
+    meant = {word.lower(): option for word, option in _MEANT.items() if option.lower() in known}
+    for names in (shown, meant, foreign):
         candidates = {**names, **{each.removeprefix(CLIENT_PREFIX): written for each, written in names.items()}}
         close = difflib.get_close_matches(name, candidates, n=1)
         if close:

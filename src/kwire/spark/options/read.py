@@ -179,9 +179,9 @@ def given_selection(given: GivenOptions) -> Selection:
         )
     value = given.text(chosen[0], "") if chosen else ""
     if not value:
-        empty = f"; {chosen[0]} is empty" if chosen else ""
+        hint = f"; {chosen[0]} is empty" if chosen else "; topic is for writes" if "topic" in given else ""
         raise ConfigError(
-            f"One of the following options must be specified for Kafka source: {', '.join(_SELECTIONS)}{empty}"
+            f"One of the following options must be specified for Kafka source: {', '.join(_SELECTIONS)}{hint}"
         )
     if chosen == ["assign"]:
         return Selection(partitions=parse_partitions("assign", value))
