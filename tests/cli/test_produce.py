@@ -293,11 +293,14 @@ def test_without_acknowledgement_none_is_claimed(kwire: Kwire, broker: Broker) -
         (["-H", "=a"], "--header: write NAME=VALUE"),
         (["-k", "x", "--key-as", "int32"], "--key: 'x' is no whole number"),
         (["--timestamp", "soon"], "'soon' is neither milliseconds since 1970 nor a time"),
+        (["--timestamp", "9" * 5000], "is neither milliseconds since 1970 nor a time"),
+        (["--timestamp", "1969-12-31T23:59:59+00:00"], "'1969-12-31T23:59:59+00:00' is before 1970"),
         (["-X", "transactional.id=a"], "name it by --transactional-id"),
         (["--acks", "0", "--transaction"], "acks"),
         (["-p", "-1"], "argument -p/--partition"),
         (["-k"], "argument -k/--key: expected one argument"),
         (["--rate", "0"], "argument --rate"),
+        (["--rate", "inf"], "argument --rate"),
     ],
 )
 def test_wrong_usage(kwire: Kwire, broker: Broker, arguments: list[str], said: str) -> None:

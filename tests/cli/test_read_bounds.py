@@ -73,6 +73,7 @@ def test_follow_and_exit_eof_end_when_nothing_is_left(kwire: Kwire, ten: Broker)
     ("arguments", "said"),
     [
         (["--to", "soon"], "--to 'soon': earliest, latest, an offset"),
+        (["--from", "0001-01-01"], "earliest, latest, an offset"),
         (["--from", "9" * 5000], "earliest, latest, an offset"),
         (["--from", "-" + "9" * 5000], "earliest, latest, an offset"),
         (["--follow", "--to", "-1h"], "--to -1h with --follow: an offset is needed"),

@@ -16,7 +16,8 @@ from kwire.cli.output import FAILED
 from kwire.cli.rendering import table
 from kwire.cli.terminal import Progress, draws, print_error, progress
 from kwire.cli.trouble import trouble_on_stderr
-from kwire.cli.usage import Commands, positive, seconds
+from kwire.cli.usage import Commands, per_second, positive, seconds
+from kwire.engine.common.numbers import whole_number
 from kwire.errors import KafkaError
 from kwire.errors.listing import counted
 
@@ -59,11 +60,13 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--replication", type=positive, metavar="N", help="of that (default: the cluster's)")
     parser.add_argument("--size", type=positive, default=100, metavar="BYTES", help="of each value (default 100)")
     parser.add_argument("--duration", type=seconds, default=10.0, metavar="SECONDS", help="(default 10)")
-    parser.add_argument("--warm-up", type=float, default=1.0, metavar="SECONDS", help="not counted (default 1)")
+    parser.add_argument(
+        "--warm-up", type=_seconds_from_0, default=1.0, metavar="SECONDS", help="not counted (default 1)"
+    )
     parser.add_argument(
         "--records", type=positive, metavar="N", help="end after so many records, all of which are counted"
     )
-    parser.add_argument("--rate", type=seconds, metavar="N", help="so many records per second (default: all it can)")
+    parser.add_argument("--rate", type=per_second, metavar="N", help="so many records per second (default: all it can)")
     parser.add_argument("--clients", type=positive, default=1, metavar="N", help="(default 1)")
     parser.add_argument("--threads", action="store_true", help="clients are threads, not processes")
     parser.add_argument("--acks", choices=("0", "1", "all"), help="(default: all)")
@@ -177,9 +180,13 @@ def _jobs(options: argparse.Namespace, topic: str, clients: list[Any]) -> list[A
     ]
 
 
+def _seconds_from_0(text: str) -> float:
+    return 0.0 if whole_number(text) == 0 else seconds(text)
+
+
 def _warm_up(options: argparse.Namespace) -> float:
     """Of a number of records all are counted."""
-    return 0.0 if options.records is not None else max(options.warm_up, 0.0)
+    return 0.0 if options.records is not None else options.warm_up
 
 
 def _fill(options: argparse.Namespace, topic: str, stack: ExitStack) -> None:

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 
 from kwire.cli.broker_clients import as_lines, read_users, write_client_files
-from kwire.cli.usage import Commands, UsageError, usage_errors
+from kwire.cli.usage import Commands, UsageError, natural, usage_errors
 
 _OPTIONS_FOR = {
     "advertised.listeners": "--advertised",
@@ -57,7 +57,7 @@ def add_parser(commands: Commands) -> None:
         epilog=_EPILOG,
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
-    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
+    parser.add_argument("--port", type=natural, default=0, help="port to listen on (default: a free one)")
     parser.add_argument(
         "--advertised",
         action="append",
@@ -72,7 +72,9 @@ def add_parser(commands: Commands) -> None:
         metavar="HOST:PORT=HOST[:PORT]",
         help="listen there, too, and tell clients that come by it to come to the second address; may be repeated",
     )
-    parser.add_argument("--nodes", type=int, default=1, metavar="N", help="how many brokers; their ports follow --port")
+    parser.add_argument(
+        "--nodes", type=natural, default=1, metavar="N", help="how many brokers; their ports follow --port"
+    )
     parser.add_argument(
         "--rack", action="append", default=[], metavar="NAME", help="rack of a node; once for each node, in their order"
     )
@@ -84,11 +86,18 @@ def add_parser(commands: Commands) -> None:
         "--topic", action="append", default=[], metavar="NAME[:PARTITIONS]", help="create this topic; may be repeated"
     )
     parser.add_argument(
-        "--partitions", type=int, default=1, metavar="N", help="of topics given without a number (default %(default)s)"
+        "--partitions",
+        type=natural,
+        default=1,
+        metavar="N",
+        help="of topics given without a number (default %(default)s)",
     )
     parser.add_argument("--no-auto-create", action="store_true", help="do not create topics that clients ask for")
     parser.add_argument(
-        "--retention-bytes", type=int, metavar="BYTES", help="per partition; the oldest records go (default: keep all)"
+        "--retention-bytes",
+        type=natural,
+        metavar="BYTES",
+        help="per partition; the oldest records go (default: keep all)",
     )
     parser.add_argument(
         "--property",
@@ -127,7 +136,11 @@ def _add_security(parser: argparse.ArgumentParser) -> None:
         help="SASL mechanism; may be repeated (default: all with passwords)",
     )
     group.add_argument(
-        "--max-reauth-ms", type=int, default=0, metavar="MS", help="end sessions that have not logged in again by then"
+        "--max-reauth-ms",
+        type=natural,
+        default=0,
+        metavar="MS",
+        help="end sessions that have not logged in again by then",
     )
     group.add_argument(
         "--client-files", metavar="FOLDER", help="write client.properties and certificates here (default: a new folder)"

@@ -20,7 +20,7 @@ from kwire.cli.registry_settings import add_registry_option, registry_of
 from kwire.cli.settings import name_value_pairs
 from kwire.cli.topic_choice import matching, pattern_of
 from kwire.cli.trouble import trouble_on_stderr
-from kwire.cli.usage import Commands, UsageError, positive
+from kwire.cli.usage import Commands, UsageError, natural, positive
 from kwire.cli.value_forms import FORMS, SCHEMA_FORMS, Form
 from kwire.errors import ConfigError, ConnectError, KafkaTimeoutError, UnknownTopicError
 
@@ -89,7 +89,7 @@ def add_parser(commands: Commands) -> None:
 def _add_bounds(parser: argparse.ArgumentParser) -> None:
     """What is read."""
     parser.add_argument(
-        "-p", "--partition", type=int, action="append", metavar="N", help="only this one; may be repeated"
+        "-p", "--partition", type=natural, action="append", metavar="N", help="only this one; may be repeated"
     )
     parser.add_argument(
         "-o",
@@ -169,7 +169,7 @@ def record_count(text: str) -> int:
     """A number of records, as an argparse type: to those who know -c as -X, it says what it is here."""
     try:
         return positive(text)
-    except ValueError:
+    except argparse.ArgumentTypeError:
         hint = "; a setting is given by -X NAME=VALUE" if "=" in text else ""
         raise argparse.ArgumentTypeError(f"a number of records, 1 or more, is needed{hint}") from None
 

@@ -16,7 +16,8 @@ from typing import BinaryIO
 from kwire.cli.capture.files import is_capture
 from kwire.cli.capture.tls_records import is_tls, what_tls
 from kwire.cli.compressed_files import HEAD_SIZE, MAX_INPUT, read_limited, unzipped
-from kwire.cli.usage import Commands, UsageError, usage_errors
+from kwire.cli.usage import Commands, UsageError, integer, natural, usage_errors
+from kwire.engine.common.numbers import whole_number
 from kwire.errors import ConfigError, TruncatedError
 from kwire.errors.listing import counted
 
@@ -71,12 +72,12 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--generation", choices=("0.7", "0.8"), help="0.7, or 0.8 and everything later (captures: detected by default)"
     )
-    parser.add_argument("--at", type=int, metavar="OFFSET", help="only what this byte of the input belongs to")
+    parser.add_argument("--at", type=natural, metavar="OFFSET", help="only what this byte of the input belongs to")
     parser.add_argument("--json", action="store_true", help="fields as JSON, one object per frame and line")
     parser.add_argument("--items", type=_items, default=20, metavar="N", help="show N of many, or 'all' (default 20)")
     parser.add_argument(
         "--max-input",
-        type=int,
+        type=natural,
         default=MAX_INPUT,
         metavar="BYTES",
         help="read no more of gzip data or standard input, except for captures (default %(default)s)",
@@ -95,17 +96,21 @@ def add_parser(commands: Commands) -> None:
 
 def _add_capture_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("captures")
-    group.add_argument("--port", type=int, metavar="N", help="the brokers' port (default: detected, and reported)")
+    group.add_argument("--port", type=natural, metavar="N", help="the brokers' port (default: detected, and reported)")
     group.add_argument("--summary", action="store_true", help="one line per frame")
     group.add_argument("--key", action="append", metavar="API", help="only this API, by name or key; repeatable")
     group.add_argument("--topic", metavar="NAME", help="only frames that name this topic")
-    group.add_argument("--correlation", type=int, metavar="ID", help="only frames of this correlation id")
-    group.add_argument("--frame", type=int, metavar="N", help="only the frame of this number")
+    group.add_argument("--correlation", type=integer, metavar="ID", help="only frames of this correlation id")
+    group.add_argument("--frame", type=natural, metavar="N", help="only the frame of this number")
     group.add_argument("--from", dest="since", metavar="TIME", help="from this time on: 14:03:07.5 or an ISO date")
     group.add_argument("--to", dest="until", metavar="TIME", help="up to this time")
     group.add_argument("--errors", action="store_true", help="only damaged frames and answers with an error code")
     group.add_argument(
-        "--max-frame", type=int, default=104_857_600, metavar="BYTES", help="no frame is larger (default %(default)s)"
+        "--max-frame",
+        type=natural,
+        default=104_857_600,
+        metavar="BYTES",
+        help="no frame is larger (default %(default)s)",
     )
     _add_page_options(parser)
 
@@ -115,11 +120,11 @@ def _add_page_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--html", action="store_true", help="one HTML page: timeline, filters, fields")
     group.add_argument("-o", dest="page", metavar="FILE", help="where the page is written (default: standard output)")
     group.add_argument(
-        "--max-exchanges", type=_count, default=_MAX_EXCHANGES, metavar="N", help="list no more (default %(default)s)"
+        "--max-exchanges", type=natural, default=_MAX_EXCHANGES, metavar="N", help="list no more (default %(default)s)"
     )
     group.add_argument(
         "--max-details",
-        type=_count,
+        type=natural,
         default=_MAX_DETAILS,
         metavar="N",
         help="fields of the first N, and of N answers with errors (default %(default)s)",
@@ -129,15 +134,10 @@ def _add_page_options(parser: argparse.ArgumentParser) -> None:
 def _items(text: str) -> int | None:
     if text == "all":
         return None
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r}: a number or 'all'")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r}: not a number")
-    return int(text)
+    found = whole_number(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"a whole number from 0 or 'all' is needed, not {text!r}")
+    return found
 
 
 def run(options: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ from kwire.cli.capture.packets import Segment, segment_of
 from kwire.cli.frame_gist import Gist, gist_of
 from kwire.cli.rendering import as_text
 from kwire.cli.usage import UsageError
+from kwire.engine.common.numbers import signed_number
 from kwire.errors.listing import counted
 
 __all__ = ["Filter", "decode_capture", "described", "error_names", "messages_of", "tell_notes", "token_text"]
@@ -137,8 +138,9 @@ class Filter:
 
 
 def _key_of(text: str) -> int:
-    if text.lstrip("-").isdecimal():
-        return int(text)
+    number = signed_number(text)
+    if number is not None:
+        return number
     by_name = {api.name.lower(): api.key for api in protocol.APIS.values()}
     if text.lower() not in by_name:
         raise UsageError(f"--key {text!r}: not an API; 'Metadata' or 3 would work")

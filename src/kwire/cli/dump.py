@@ -12,7 +12,7 @@ from kwire.cli.compressed_files import HEAD_SIZE, MAX_INPUT, read_limited, unzip
 from kwire.cli.dumping.kinds import KINDS, OF_RECORDS, SEGMENT, DumpFile, classified, files_under
 from kwire.cli.dumping.writing import FORMS
 from kwire.cli.terminal import print_error
-from kwire.cli.usage import Commands
+from kwire.cli.usage import Commands, natural
 from kwire.errors import ConfigError
 from kwire.log_files.storage import FileInfo, LocalStorage, OpenFile, Storage
 
@@ -51,8 +51,8 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "-r", "--records", "--deep", action="store_true", help="show the records, too, not only their batches"
     )
-    parser.add_argument("--from", dest="first", type=int, default=0, metavar="OFFSET", help="from this offset on")
-    parser.add_argument("--to", dest="before", type=int, metavar="OFFSET", help="up to this offset, without it")
+    parser.add_argument("--from", dest="first", type=natural, default=0, metavar="OFFSET", help="from this offset on")
+    parser.add_argument("--to", dest="before", type=natural, metavar="OFFSET", help="up to this offset, without it")
     parser.add_argument("--as", dest="kind", choices=KINDS, help="what files are whose names do not say it")
     parser.add_argument("--topic", metavar="TOPIC", help="the topic, where the name of the folder does not say it")
     parser.add_argument("--no-crc", action="store_true", help="do not check the checksums")
@@ -63,7 +63,7 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument(
         "--max-input",
-        type=int,
+        type=natural,
         default=MAX_INPUT,
         metavar="BYTES",
         help="read no more of gzip data or standard input (default %(default)s)",

@@ -26,9 +26,9 @@ def moment(text: str) -> datetime | None:
         if ago is not None:
             return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         found = datetime.fromisoformat(text)
+        return found.astimezone() if found.tzinfo is None else found
     except (ValueError, OverflowError):
         return None
-    return found.astimezone() if found.tzinfo is None else found
 
 
 def duration(text: str) -> int:

@@ -6,7 +6,7 @@ import argparse
 
 from kwire.cli.connecting import add_compression_option, add_connection_options
 from kwire.cli.registry_settings import add_registry_option
-from kwire.cli.usage import Commands, options_first
+from kwire.cli.usage import Commands, natural, options_first, per_second
 
 _EPILOG = """\
 examples:
@@ -47,7 +47,7 @@ def add_parser(commands: Commands) -> None:
     record.add_argument(
         "-H", "--header", action="append", default=[], metavar="NAME=VALUE", help="a header; may be repeated"
     )
-    record.add_argument("-p", "--partition", type=_partition, metavar="N", help="write to this partition only")
+    record.add_argument("-p", "--partition", type=natural, metavar="N", help="write to this partition only")
     record.add_argument(
         "--timestamp",
         type=_timestamp,
@@ -76,7 +76,7 @@ def add_parser(commands: Commands) -> None:
     writing.add_argument(
         "--partitioner", choices=PARTITIONERS, metavar="NAME", help=f"one of {', '.join(PARTITIONERS)}"
     )
-    writing.add_argument("--rate", type=_rate, metavar="N", help="write at most N records a second")
+    writing.add_argument("--rate", type=per_second, metavar="N", help="write at most N records a second")
     writing.add_argument(
         "--transaction",
         dest="transaction",
@@ -140,13 +140,6 @@ def _add_input_options(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def _partition(text: str) -> int:
-    found = int(text)
-    if found < 0:
-        raise ValueError
-    return found
-
-
 def _timestamp(text: str) -> int:
     from kwire.cli.produce_input import timestamp_of
 
@@ -154,13 +147,6 @@ def _timestamp(text: str) -> int:
         return timestamp_of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _rate(text: str) -> float:
-    found = float(text)
-    if not found > 0:
-        raise ValueError
-    return found
 
 
 def run(options: argparse.Namespace) -> int:

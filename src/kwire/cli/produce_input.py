@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from kwire.cli.usage import with_nearest
 from kwire.cli.value_forms import BYTES, FORMS, Form, given, parse_json
+from kwire.engine.common.numbers import signed_number
 from kwire.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -461,12 +462,16 @@ def _named(what: str, read: Callable[..., Any], *arguments: Any) -> Any:
 
 def timestamp_of(text: str) -> int:
     """Milliseconds since 1970, or a time as in 2024-05-01T12:00:00+00:00; local time without an offset."""
-    if text.removeprefix("-").isdecimal():
-        return _timestamp_number(int(text))
+    number = signed_number(text)
+    if number is not None:
+        return _timestamp_number(number)
     try:
-        return round(datetime.fromisoformat(text).timestamp() * 1000)
+        since_1970 = round(datetime.fromisoformat(text).timestamp() * 1000)
     except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is neither milliseconds since 1970 nor a time") from None
+    if since_1970 < 0:
+        raise ValueError(f"{text!r} is before 1970")
+    return since_1970
 
 
 def _timestamp_number(value: int) -> int:

@@ -10,7 +10,7 @@ from kwire.cli.nouns import Verb, add_noun, administering, consent, listed
 from kwire.cli.output import done, found, of_item, show
 from kwire.cli.partition_names import name_of, partition_named
 from kwire.cli.rendering import utc
-from kwire.cli.usage import Commands, Parser, seconds, usage_errors
+from kwire.cli.usage import Commands, Parser, natural, seconds, usage_errors
 from kwire.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -32,7 +32,12 @@ def _add_filters(parser: Parser) -> None:
         help="only those in this state: Ongoing, Empty, PrepareCommit, CompleteAbort ...; may be repeated",
     )
     parser.add_argument(
-        "--producer-id", action="append", default=[], type=int, metavar="ID", help="only of this one; may be repeated"
+        "--producer-id",
+        action="append",
+        default=[],
+        type=natural,
+        metavar="ID",
+        help="only of this one; may be repeated",
     )
     parser.add_argument("--open-for", type=seconds, metavar="SECONDS", help="only those open for longer (Kafka 3.8)")
     parser.add_argument("--pattern", metavar="REGEX", help="only ids that it matches as a whole (Kafka 4.1)")
@@ -44,7 +49,7 @@ def _add_ids(parser: Parser) -> None:
 
 def _add_partitions(parser: Parser) -> None:
     parser.add_argument("partitions", nargs="+", metavar="TOPIC:PARTITION")
-    parser.add_argument("--producer-id", type=int, metavar="ID", help="whose, where several have one open")
+    parser.add_argument("--producer-id", type=natural, metavar="ID", help="whose, where several have one open")
 
 
 def _list(options: argparse.Namespace) -> int:

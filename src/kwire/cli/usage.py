@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn, TypeAlias
 
 from kwire.cli.terminal import print_error
+from kwire.engine.common.numbers import signed_number, whole_number
 from kwire.errors import ConfigError
 
 _SIMILAR = 0.7
@@ -120,15 +121,43 @@ def usage_errors() -> Iterator[None]:
 
 def seconds(text: str) -> float:
     """A time to wait, as an argparse type."""
-    found = float(text)
-    if not 0 < found <= 2_000_000:
-        raise ValueError
+    return _above_nothing(text, "a number of seconds above 0", 2_000_000)
+
+
+def per_second(text: str) -> float:
+    """So many of something in each second, as an argparse type."""
+    return _above_nothing(text, "a number above 0", sys.maxsize)
+
+
+def _above_nothing(text: str, what: str, most: int) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= most:
+        raise argparse.ArgumentTypeError(f"{what} is needed, not {text!r}")
     return found
 
 
 def positive(text: str) -> int:
     """A whole number from 1, as an argparse type."""
-    found = int(text)
-    if found < 1:
-        raise ValueError
+    found = whole_number(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 is needed, not {text!r}")
+    return found
+
+
+def natural(text: str) -> int:
+    """A whole number from 0, as an argparse type."""
+    found = whole_number(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"a whole number from 0 is needed, not {text!r}")
+    return found
+
+
+def integer(text: str) -> int:
+    """A whole number with or without a sign, as an argparse type."""
+    found = signed_number(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"a whole number is needed, not {text!r}")
     return found
