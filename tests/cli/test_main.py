@@ -37,3 +37,11 @@ def test_an_unknown_command(kwire: Kwire) -> None:
     outcome = kwire("nonsense")
     assert outcome.code == 2
     assert outcome.err.startswith("usage: kwire ")
+
+
+@pytest.mark.parametrize("option", ["-b", "--bootstrap-servers=h:1", "--", "-Xsasl.password=secret"])
+def test_options_in_front_of_the_command_are_told_where_they_belong(kwire: Kwire, option: str) -> None:
+    outcome = kwire(option, "localhost:9092", "topics")
+    assert outcome.code == 2
+    assert "kwire: error: the command comes first and its options after it, as in: kwire topics -b" in outcome.err
+    assert "secret" not in outcome.err

@@ -18,7 +18,7 @@ from importlib import import_module
 
 from kwire import __version__
 from kwire.cli.terminal import print_error
-from kwire.cli.usage import Parser, UsageError, with_nearest
+from kwire.cli.usage import Parser, UsageError, width_of, with_nearest
 from kwire.errors import KafkaError
 
 _COMMANDS = (
@@ -50,8 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         answer(lambda words: _parsers(_wanted(words))[0])
     parser, commands = _parsers(_wanted(given))
-    if given and given[0] not in _FILES and not given[0].startswith("-"):
-        parser.error(f"unknown command {with_nearest(given[0], _FILES)}; there are {', '.join(_FILES)}")
+    if given and given[0] not in _FILES:
+        _check_own_option(parser, given[0])
     options, unknown = parser.parse_known_args(_joined(given))
     command: Parser = getattr(options, "parser", None) or commands[options.command]
     if unknown:
@@ -67,6 +67,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tell(options, error.failures or {None: error})
         return 1
     return code
+
+
+def _check_own_option(parser: Parser, text: str) -> None:
+    """Ends the program where the first argument is neither a command nor an option of the program itself."""
+    if not text.startswith("-"):
+        parser.error(f"unknown command {with_nearest(text, _FILES)}; there are {', '.join(_FILES)}")
+    if text == "--" or not width_of(text, parser._option_string_actions):
+        parser.error("the command comes first and its options after it, as in: kwire topics -b HOST:PORT")
 
 
 def _logged(options: argparse.Namespace) -> AbstractContextManager[None]:
