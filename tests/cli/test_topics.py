@@ -45,6 +45,7 @@ def test_topics_that_cannot_be(kwire: Kwire, broker: Broker, arguments: list[str
     ("arguments", "said"),
     [
         (["create", "new:x"], "orders:12"),
+        (["create", "new:1", "new:2"], "'new' is given twice, with different numbers of partitions"),
         (["create"], "the following arguments are required: TOPIC[:PARTITIONS]"),
         (["create", "new", "--replication", "0"], "a whole number from 1 is needed, not '0'"),
         (["create", "new", "--topic-config", "retention"], "--topic-config 'retention': write NAME=VALUE"),

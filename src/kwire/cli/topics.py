@@ -139,7 +139,7 @@ def _hinted() -> Iterator[None]:
 def _wanted(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """What Admin.create_topics takes."""
     configs = name_value_pairs("--topic-config", options.topic_config)
-    wanted = {}
+    wanted: dict[str, dict[str, Any]] = {}
     for text in options.names:
         name, colon, count = text.partition(":")
         if colon and (not count.isdecimal() or not int(count)):
@@ -150,7 +150,8 @@ def _wanted(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
             detail["num_partitions"] = partitions
         if options.replication is not None:
             detail["replication_factor"] = options.replication
-        wanted[name] = detail
+        if wanted.setdefault(name, detail) != detail:
+            raise UsageError(f"{name!r} is given twice, with different numbers of partitions")
     return wanted
 
 
