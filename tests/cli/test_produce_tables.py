@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,8 @@ import pytest
 
 from kwire import records
 from kwire.cli import table_formats
+from kwire.cli.produce_input import Columns, InputError, Shape
+from kwire.cli.produce_tables import Arrow, Parquet, Table
 from kwire.testing import Broker
 from tests.cli.conftest import Kwire
 
@@ -208,3 +213,32 @@ def test_a_file_that_is_cut_off_is_told(kwire: Kwire, broker: Broker, tmp_path: 
     outcome = kwire("produce", "orders", "--format", "arrow", stdin=whole.getvalue()[:-60])
     assert outcome.code == 1
     assert outcome.err.startswith("kwire produce: standard input: ")
+
+
+class _Watched(io.BufferedReader):
+    """An input that knows which threads have read it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(io.FileIO(path))
+        self.threads: set[int] = set()
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.threads.add(threading.get_ident())
+        return super().read(size)
+
+
+@pytest.mark.parametrize(
+    ("kind", "write"), [(Parquet, _parquet), (Arrow, pyarrow.feather.write_feather), (Arrow, _stream)]
+)
+@pytest.mark.parametrize("lost", [0, 20])
+def test_no_thread_of_arrow_holds_the_input_which_would_abort_the_program_at_its_end(
+    tmp_path: Path, kind: type[Table], write: Callable[[pa.Table, Path], None], lost: int
+) -> None:
+    path = tmp_path / "t"
+    write(TABLE, path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size - lost])
+    with _Watched(path) as stream:
+        with suppress(InputError):
+            blocks = kind(Shape(), Columns(), lambda _: None).blocks(stream, "t")
+            assert sum(len(rows) for rows in blocks) == len(TABLE)
+        assert stream.threads <= {threading.get_ident()}

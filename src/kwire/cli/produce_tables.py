@@ -7,9 +7,10 @@ other bytes, and headers that are put together from columns or from the options.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BufferedReader
+from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -163,7 +164,7 @@ class Parquet(Table):
     """A Parquet file."""
 
     def _blocks(self, stream: BufferedReader, source: str) -> Iterator[Rows]:
-        file = pq.ParquetFile(stream if stream.seekable() else pa.BufferReader(stream.read()))
+        file = pq.ParquetFile(_native(stream))
         found = self._found(file.schema_arrow)
         names = file.schema_arrow.names
         wanted = [name for name in names if name in found.values() or name == "headers" or name.startswith(HEADER)]
@@ -182,11 +183,11 @@ class Arrow(Table):
         batches: Iterable[pa.RecordBatch]
         count = 1
         if _begins_with(stream, _ARROW_FILE):
-            file = pa.ipc.open_file(stream if stream.seekable() else pa.BufferReader(stream.read()))
+            file = pa.ipc.open_file(_native(stream))
             schema, count = file.schema, max(file.num_record_batches, 1)
             batches = (file.get_batch(number) for number in range(file.num_record_batches))
         else:
-            reader = pa.ipc.open_stream(stream)
+            reader = pa.ipc.open_stream(_native(stream) if stream.seekable() else stream)
             schema, batches = reader.schema, reader
         found = self._found(schema)
         first, size = 1, _size(stream) // count
@@ -207,6 +208,17 @@ def _faults_of(source: str) -> Iterator[None]:
     except (pa.ArrowException, ValueError, OSError) as fault:
         reason = str(fault).splitlines()[0]
         raise InputError(f"{source}{', ' if reason.startswith('row ') else ': '}{reason}") from fault
+
+
+def _native(stream: BufferedReader) -> pa.NativeFile:
+    """The whole input as Arrow reads it by itself: a thread of Arrow that still holds an object of Python when the
+    program ends, as after an error, aborts it."""
+    if stream.seekable():
+        with suppress(OSError):  # it has no descriptor, or the system no names for those
+            return pa.OSFile(f"/dev/fd/{stream.fileno()}")
+    copy = pa.BufferOutputStream()
+    copyfileobj(stream, copy)
+    return pa.BufferReader(copy.getvalue())
 
 
 def _begins_with(stream: BufferedReader, magic: bytes) -> bool:
