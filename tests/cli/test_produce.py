@@ -139,6 +139,14 @@ def test_a_header_whose_name_is_no_text_comes_back(kwire: Kwire, broker: Broker)
     assert list(found.raw_headers) == [(b"\xff", b"x")]
 
 
+@pytest.mark.parametrize(("form", "text"), [("json", '{"value": "a"}\n{"value": "b"}\n'), ("csv", "value\na\nb\n")])
+def test_a_mark_of_byte_order_in_front_is_no_part_of_json_and_csv(
+    kwire: Kwire, broker: Broker, form: str, text: str
+) -> None:
+    assert kwire("produce", "orders", "-p", "0", "--format", form, stdin=text.encode("utf-8-sig")).code == 0
+    assert [each.value for each in _found(broker)] == [b"a", b"b"]
+
+
 def test_json_goes_to_the_topics_that_it_names_where_asked(kwire: Kwire, broker: Broker) -> None:
     broker.create_topic("audit", 1)
     lines = b'{"topic": "audit", "value": "a"}\n{"value": "b"}\n'
@@ -225,6 +233,9 @@ def test_csv_of_consume_is_produced_as_it_was(kwire: Kwire, broker: Broker) -> N
         (b"id,total\n1,2\n", [], "standard input, line 1: no column value: --value-column names another; there are id"),
         (b"id,value\n", ["--key-column", "ID"], "line 1: no column ID"),
         (b"value,value\n", [], "line 1: two columns value"),
+        (b"value,key\na\n", [], "line 2: 1 field, not 2; before that 0 records were acknowledged"),
+        (b"value,\x1b[31mx\na,b,c\n", [], r"not used: \x1b[31mx"),
+        (b"\x1b[31mx\na\n", [], r"there are \x1b[31mx; before"),
         (b'value\na\n"b\nc"\nd,e\n', [], "line 5: 2 fields, not 1; before that 2 records were acknowledged"),
         (b'value\na\n"b', [], "line 3: unexpected end of data; before that 1 record was acknowledged"),
         (b"value,partition\na,x\n", [], "line 2: partition: 'x' is no number from 0"),

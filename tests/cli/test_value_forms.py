@@ -97,6 +97,7 @@ def test_half_of_a_surrogate_pair_in_json_can_be_written() -> None:
         ("json", b"{", "no JSON: Expecting property name"),
         ("json", b"[NaN]", "NaN is no value of JSON"),
         ("json", b"1e999", "'1e999' is too large a number"),
+        ("json", b"9" * 5000, "is too large a number"),
         ("json", b"[" * 100_000, "nested too deep"),
         ("float32", struct.pack(">I", 0x7FC00001), "a NaN of other bits"),
     ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kwire.cli.profiles import VARIABLE as PROFILE_VARIABLE
 from kwire.cli.settings import CONFIG_VARIABLE, VARIABLE, Given
+from kwire.cli.terminal import print_note
 from kwire.cli.usage import seconds
 from kwire.errors import ConnectError, DeliveryError, KafkaError, KafkaTimeoutError
 
@@ -155,7 +155,7 @@ def _warnings_told(command: str | None) -> Iterator[None]:
             yield
         finally:
             for text in dict.fromkeys(str(each.message) for each in found if command is not None):
-                print(f"kwire {command}: {text}", file=sys.stderr)
+                print_note(f"kwire {command}: {text}")
 
 
 def waiting(options: argparse.Namespace) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import os
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from kwire.cli.usage import with_nearest
 from kwire.cli.value_forms import BYTES, FORMS, Form, given, parse_json
 from kwire.engine.common.numbers import signed_number
 from kwire.errors import ConfigError
+from kwire.errors.listing import counted
 
 if TYPE_CHECKING:
     from kwire.cli.produce_sending import Sendable, Sending
@@ -190,6 +192,8 @@ class JsonLines:
         """The records of the stream; blank lines are none."""
         number = 1
         for lines, size in split(stream, b"\n"):
+            if number == 1:
+                lines[:1] = [line.removeprefix(BOM_UTF8) for line in lines[:1]]
             rows = [(at, line) for at, line in enumerate(lines, number) if line and not line.isspace()]
             yield from _made(source, "line", size, rows, self._record)
             number += len(lines)
@@ -320,7 +324,7 @@ class Csv:
 
         def record(row: Sequence[str]) -> tuple[Item, Place]:
             if len(row) != len(names):
-                raise ValueError(f"{len(row)} fields, not {len(names)}")
+                raise ValueError(f"{counted(len(row), 'field')}, not {len(names)}")
             key = cell(row, "key")
             item = shape.item(
                 _named("value", shape.value_of, _bytes(row[at["value"]])),

@@ -31,7 +31,7 @@ from kwire.cli.produce_sending import Sending
 from kwire.cli.registry_settings import registry_of
 from kwire.cli.settings import in_dots, keyword_of, name_value_pairs
 from kwire.cli.table_formats import TABLE_FORMATS, check_pyarrow, table_format
-from kwire.cli.terminal import Progress, progress
+from kwire.cli.terminal import Progress, print_note, progress
 from kwire.cli.trouble import error_text, trouble_on_stderr
 from kwire.cli.usage import UsageError
 from kwire.cli.value_forms import BYTES, FORMS, SCHEMA_FORMS, Form
@@ -206,7 +206,7 @@ def _progress(options: argparse.Namespace, inputs: Sequence[tuple[str, Reader]])
 
 
 def _tell_unused(columns: Sequence[str]) -> None:
-    print(f"kwire produce: not used: {', '.join(columns)}", file=sys.stderr)
+    print_note(f"kwire produce: not used: {', '.join(columns)}")
 
 
 # -- the run -------------------------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ class _Run:
     def _tell_failures(self) -> None:
         sending = self._sending
         for name, error in sending.failures:
-            print(f"kwire produce: {name} was not written: {in_dots(_reason(error))}", file=sys.stderr)
+            print_note(f"kwire produce: {name} was not written: {in_dots(_reason(error))}")
         more = sending.failed - len(sending.failures)
         if more:
             print(f"kwire produce: {more} more not written", file=sys.stderr)

@@ -44,9 +44,14 @@ def draws(stream: TextIO) -> bool:
 
 
 def print_error(text: str) -> None:
-    """Prints a line on standard error, in red where that may be."""
-    shown = f"{_RED}{text}{_PLAIN}" if has_colour(sys.stderr) else text
-    print(shown, file=sys.stderr, flush=True)
+    """Prints a line on standard error, in red where that may be; the text may have several."""
+    shown = _visible_lines(text)
+    print(f"{_RED}{shown}{_PLAIN}" if has_colour(sys.stderr) else shown, file=sys.stderr, flush=True)
+
+
+def print_note(text: str) -> None:
+    """Prints a line on standard error that is no error; the text may have several."""
+    print(_visible_lines(text), file=sys.stderr, flush=True)
 
 
 def draw_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -128,6 +133,10 @@ def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
     return Console(file=stream, force_terminal=True, markup=False, emoji=False, highlight=False)
+
+
+def _visible_lines(text: str) -> str:
+    return "\n".join(map(_visible, text.split("\n")))
 
 
 def _visible(text: str) -> str:

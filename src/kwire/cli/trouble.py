@@ -7,12 +7,12 @@ with the same words, and then is left out.
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
 
 from kwire.cli.settings import in_dots
+from kwire.cli.terminal import print_note
 from kwire.engine.common.outage import RefusalWarning
 from kwire.errors import DeliveryError, KafkaError
 from kwire.errors.wording import Wording
@@ -77,4 +77,4 @@ class _Handler(logging.Handler):
             self._held = [text for text in self._held if text.reason not in error]
 
     def _print(self, text: str) -> None:
-        print(f"kwire {self._command}: {in_dots(text)}", file=sys.stderr, flush=True)
+        print_note(f"kwire {self._command}: {in_dots(text)}")

@@ -150,9 +150,16 @@ def _finite(text: str) -> float:
     return found
 
 
+def _bounded_integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{_short(text)} is too large a number") from None
+
+
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _ASCII_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
-_DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
+_DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite, parse_int=_bounded_integer)
 
 
 def json_text(value: Any) -> str:
