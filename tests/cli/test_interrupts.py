@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from kwire import Producer
+from kwire.cli.connecting import VARIABLE
 from kwire.testing import Broker
 from tests.cli.connecting_commands import CALLS, arguments_of, connecting, old_log
 from tests.cli.processes import SOURCE, started
@@ -98,3 +101,38 @@ def test_a_reader_that_has_gone_is_no_traceback(broker: Broker, arguments: tuple
     assert process.returncode in (0, 1)  # 0 where argparse wrote it all, and overlooked that
     assert b"Traceback" not in errors
     assert b"BrokenPipe" not in errors
+
+
+def _in_a_shell(script: str, broker: Broker) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": SOURCE, VARIABLE: broker.bootstrap_servers}
+    environment.pop("PYTHONUNBUFFERED", None)
+    command = ["sh", "-c", f'kwire() {{ "{sys.executable}" -m kwire "$@"; }}; {script}']
+    return subprocess.run(
+        command, capture_output=True, stdin=subprocess.DEVNULL, text=True, env=environment, check=False
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is full")
+@pytest.mark.parametrize("command", ["topics", "help errors", "--version", "consume orders"])
+def test_a_disk_that_is_full_is_told_in_a_line(broker: Broker, command: str) -> None:
+    with Producer(broker.bootstrap_servers) as producer:
+        producer.send("orders", b"a").result()
+    done = _in_a_shell(f"kwire {command} > /dev/full", broker)
+    told = "kwire: the output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, told)
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("kwire topics >&-", ""),
+        ("kwire consume orders -J >&-", ""),
+        ("kwire produce orders <&-", "0 records to orders, acknowledged\n"),
+        ("kwire produce orders <&- 2>&-", ""),
+    ],
+)
+def test_a_stream_that_is_closed_from_the_start_is_empty_or_goes_nowhere(
+    broker: Broker, script: str, told: str
+) -> None:
+    done = _in_a_shell(script, broker)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", told)
