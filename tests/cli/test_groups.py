@@ -70,6 +70,8 @@ def test_the_lag_of_groups_that_are_not_there_or_have_committed_nothing(kwire: K
         (["billing"], "to see it: kwire groups describe billing"),
         (["describe"], "the following arguments are required: GROUP"),
         (["list", "g"], "unrecognized arguments: g"),
+        (["list", "--state", "stable,emty"], "one of Stable, Empty, Dead, PreparingRebalance"),
+        (["list", "--type", "clasic"], "one of classic, consumer, share, streams is needed (did you mean classic?)"),
     ],
 )
 def test_wrong_usage(kwire: Kwire, arguments: list[str], said: str) -> None:

@@ -13,14 +13,15 @@ from kwire.cli.group_kinds import described
 from kwire.cli.nouns import Verb, add_noun, administering, consent, listed
 from kwire.cli.output import add_output_options, done, exit_code, found, show
 from kwire.cli.terminal import print_error
-from kwire.cli.usage import Commands, Parser, seconds
+from kwire.cli.usage import Commands, Parser, none_of, seconds
 from kwire.errors import BrokerError
 from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
     from kwire.admin import Admin
 
-_STATES = ("Stable", "Empty", "Dead", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+_STATES = ("Stable", "Empty", "Dead", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling",
+           "NotReady")  # fmt: skip
 _TYPES = ("classic", "consumer", "share", "streams")
 _LAG_EPILOG = """\
 examples:
@@ -68,12 +69,22 @@ def _add_filters(parser: Parser) -> None:
     ):
         chosen = parser.add_argument(
             f"--{option}",
-            action="append",
+            action="extend",
             default=[],
+            type=partial(_some_of, names),
             metavar=option.upper(),
             help=f"only groups of this {option}: {values}; may be repeated",
         )
         offers(chosen, names)
+
+
+def _some_of(known: Sequence[str], text: str) -> list[str]:
+    """The words of a list with commas, in small letters, as an argparse type."""
+    chosen = [word for word in text.lower().split(",") if word]
+    for word in chosen:
+        if word not in map(str.lower, known):
+            raise none_of(word, map(str.lower, known), ", ".join(known))
+    return chosen
 
 
 def add_reset(parser: Parser) -> None:
@@ -98,12 +109,12 @@ def add_reset(parser: Parser) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    states, types = (set(",".join(given).lower().split(",")) - {""} for given in (options.state, options.type))
     with administering(options) as admin:
         rows = [
             (row.group_id, row.type, row.state, row.protocol_type)
             for row in admin.list_groups()
-            if (not states or row.state.lower() in states) and (not types or row.type.lower() in types)
+            if (not options.state or row.state.lower() in options.state)
+            and (not options.type or row.type.lower() in options.type)
         ]
     show(("group", "type", "state", "protocol"), rows, options.output)
     return 0
