@@ -45,3 +45,14 @@ def test_options_in_front_of_the_command_are_told_where_they_belong(kwire: Kwire
     assert outcome.code == 2
     assert "kwire: error: the command comes first and its options after it, as in: kwire topics -b" in outcome.err
     assert "secret" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_told"),
+    [("consume -t orders", True), ("topics --describe --topic orders", True),
+     ("consume orders --no-such-option", False), ("groups describe billing --topic orders", False)],
+)  # fmt: skip
+def test_a_topic_given_as_to_kcat_is_told_how_it_is_given_here(kwire: Kwire, arguments: str, is_told: bool) -> None:
+    outcome = kwire(*arguments.split())
+    assert outcome.code == 2
+    assert ("; a topic is named without an option\n" in outcome.err) is is_told

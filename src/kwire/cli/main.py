@@ -29,6 +29,7 @@ _COMMANDS = (
 _FILES = {**{file.replace("_", "-"): file for file in _COMMANDS}, "lag": "groups", "brokers": "cluster"}
 _RELATIVE = re.compile(r"-\d")
 _COMPLETING = "_ARGCOMPLETE"
+_TOPIC_OPTIONS = frozenset(("-t", "--topic"))
 _PLACES = ("--from", "-o", "--to")
 _EPILOG = """\
 'kwire COMMAND --help' explains a command, with examples; 'kwire help errors' the errors of brokers.
@@ -55,7 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, unknown = parser.parse_known_args(_joined(given))
     command: Parser = getattr(options, "parser", None) or commands[options.command]
     if unknown:
-        return _wrong_usage(command, f"unrecognized arguments: {' '.join(command.with_nearest(_named(unknown)))}")
+        named = _named(unknown)
+        told = f"unrecognized arguments: {' '.join(command.with_nearest(named))}"
+        return _wrong_usage(command, f"{told}{_topic_hint(command, named)}")
     try:
         with _logged(options):
             code: int = options.run(options)
@@ -94,6 +97,12 @@ def _wrong_usage(command: argparse.ArgumentParser, text: str) -> int:
 def _named(unknown: Sequence[str]) -> list[str]:
     """The options that no command has without their values, which may be passwords; arguments if there is none."""
     return [text.partition("=")[0] for text in unknown if text.startswith("-")] or list(unknown)
+
+
+def _topic_hint(command: Parser, unknown: Sequence[str]) -> str:
+    """For those who name a topic as kcat and Kafka's own scripts have it named."""
+    takes_topic = any(str(each.metavar).startswith("TOPIC") for each in command._get_positional_actions())
+    return "; a topic is named without an option" if takes_topic and not _TOPIC_OPTIONS.isdisjoint(unknown) else ""
 
 
 def _wanted(given: Sequence[str]) -> Sequence[str]:
