@@ -321,6 +321,10 @@ def test_wrong_usage(kwire: Kwire, broker: Broker, arguments: list[str], said: s
     assert _found(broker) == []
 
 
+def test_a_file_is_not_among_what_is_required(kwire: Kwire) -> None:
+    assert kwire("produce").err.endswith("kwire produce: error: the following arguments are required: TOPIC\n")
+
+
 # -- transactions --------------------------------------------------------------------------------------------------
 
 

@@ -40,7 +40,9 @@ def add_parser(commands: Commands) -> None:
         epilog=_EPILOG,
     )
     parser.add_argument("topic", metavar="TOPIC")
-    parser.add_argument("files", nargs="*", metavar="FILE", help="what to read; - is standard input (default)")
+    parser.add_argument(
+        "files", nargs="*", default=[], metavar="FILE", help="what to read; - is standard input (default)"
+    )
     _add_input_options(parser)
     record = parser.add_argument_group("records")
     record.add_argument("-k", "--key", metavar="KEY", help="the key of every record, whatever the input says")
