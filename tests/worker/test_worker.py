@@ -317,7 +317,7 @@ def test_a_last_commit_that_is_refused_does_not_hide_the_handlers_error(kind: st
         Running(kind, broker, handle, retries=0, commit_interval=3600).join()
 
 
-def test_an_interrupt_where_a_loop_runs_already_stops_the_worker(broker: Broker) -> None:
+def test_an_interrupt_where_a_loop_runs_already_stops_the_worker(broker: Broker, ctrl_c: int) -> None:
     main_thread = threading.main_thread().ident
     assert main_thread is not None
     begun = threading.Event()
@@ -338,7 +338,7 @@ def test_an_interrupt_where_a_loop_runs_already_stops_the_worker(broker: Broker)
     def interrupt() -> None:
         begun.wait(PATIENT)
         time.sleep(0.1)
-        signal.pthread_kill(main_thread, signal.SIGINT)
+        signal.pthread_kill(main_thread, ctrl_c)
 
     in_time: list[bool] = []
     broker.append("orders", [b"one"], partition=0)

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any, NoReturn, TypeAlias
 
 from kwire.cli.terminal import print_error
-from kwire.engine.common.numbers import signed_number, whole_number
 from kwire.errors import ConfigError
 
 _SIMILAR = 0.7
@@ -141,6 +140,8 @@ def _above_nothing(text: str, what: str, most: int) -> float:
 
 def positive(text: str) -> int:
     """A whole number from 1, as an argparse type."""
+    from kwire.engine.common.numbers import whole_number  # not for what reads no number
+
     found = whole_number(text)
     if not found:
         raise argparse.ArgumentTypeError(f"a whole number from 1 is needed, not {text!r}")
@@ -149,6 +150,8 @@ def positive(text: str) -> int:
 
 def natural(text: str) -> int:
     """A whole number from 0, as an argparse type."""
+    from kwire.engine.common.numbers import whole_number
+
     found = whole_number(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"a whole number from 0 is needed, not {text!r}")
@@ -157,6 +160,8 @@ def natural(text: str) -> int:
 
 def integer(text: str) -> int:
     """A whole number with or without a sign, as an argparse type."""
+    from kwire.engine.common.numbers import signed_number
+
     found = signed_number(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"a whole number is needed, not {text!r}")
