@@ -16,6 +16,7 @@ from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, CONTROLLER
 from kwire.engine.common.retry import is_retriable
+from kwire.engine.metadata.metadata import NO_LEADER
 from kwire.errors import BrokerError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
 from kwire.schema.api_keys import FIND_COORDINATOR
 from kwire.schema.error_codes import (
@@ -40,7 +41,6 @@ TRANSACTION = 1
 _NEW_TOPIC_S = 5.0
 """Seconds for which brokers may not know of a topic that was just made."""
 
-_NO_LEADER = -1
 _FIRST_VERSION_WITH_KINDS = 1
 _FIRST_VERSION_WITH_MANY_KEYS = 4
 _VERSIONS_WITH_MANY_KEYS = protocol.APIS[FIND_COORDINATOR].versions[_FIRST_VERSION_WITH_MANY_KEYS:]
@@ -283,7 +283,7 @@ class Leader(Lookup[TopicPartition]):
 
     @override
     def is_elsewhere(self, key: TopicPartition, target: int) -> bool:
-        return self.call.core.cluster.leader(key.topic, key.partition) not in (target, _NO_LEADER)
+        return self.call.core.cluster.leader(key.topic, key.partition) not in (target, NO_LEADER)
 
     @override
     def refused(self, key: TopicPartition, error: KafkaError, now: float) -> None:

@@ -35,6 +35,7 @@ from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.consumer.partition_state import NO_EPOCH, PartitionState
 from kwire.engine.consumer.subscription import Subscription
+from kwire.engine.metadata.metadata import NO_LEADER
 from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import (
     AuthError,
@@ -56,8 +57,6 @@ _VALIDATING_VERSIONS = range(3, 5)
 """Below, only brokers may ask (ClusterAction)."""
 
 EpochPartition = protocol.OffsetForLeaderEpochRequest.OffsetForLeaderTopic.OffsetForLeaderPartition
-
-NO_LEADER = -1
 
 Asked = dict[TopicPartition, tuple[PartitionState, int]]
 """The partitions of one request, each with its state and the revision of it that was asked for."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     TopicRow = protocol.MetadataResponse.MetadataResponseTopic
 
+NO_LEADER = -1
+"""In place of the id of a partition's leader."""
+
 BELIEVED_AFTER_S = 30.0
 """Seconds of responses that all take something back, after which that is no broker that lags."""
 
@@ -93,10 +96,10 @@ class Metadata:
         return self.topics.get(name)
 
     def leader(self, topic: str, partition: int) -> int:
-        """The id of the partition's leader; -1 where none is known."""
+        """The id of the partition's leader; NO_LEADER where none is known."""
         info = self.topics.get(topic)
         found = info.partitions.get(partition) if info is not None else None
-        return found.leader if found is not None else -1
+        return found.leader if found is not None else NO_LEADER
 
     def leader_epoch(self, topic: str, partition: int) -> int:
         """The epoch of that leader; -1 where not known."""

@@ -31,6 +31,7 @@ from kwire.engine.common.pace import EVERY_S, Throttling
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import is_retriable
+from kwire.engine.metadata.metadata import NO_LEADER
 from kwire.engine.share.acknowledging import Acknowledgement
 from kwire.engine.share.acquired import (
     GAP,
@@ -73,7 +74,6 @@ if TYPE_CHECKING:
     Row = protocol.ShareFetchResponse.ShareFetchableTopicResponse.PartitionData
     ToldRow = protocol.ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse.PartitionData
 
-NO_LEADER = -1
 _VERSIONS = range(1, 3)
 _VERSIONS_WITH_RENEWAL = range(2, 3)
 _ACQUIRE_MODES = {"batch_optimized": 0, "record_limit": 1}
