@@ -138,10 +138,15 @@ def exchange(request: Request, context: ssl.SSLContext, limits: Limits, redirect
     raise TransientError(_TOO_SLOW if isinstance(fault, TimeoutError) else _words(fault)) from None
 
 
+def is_header_value(text: str) -> bool:
+    """Whether http.client sends it as the value of a header, and servers read it as that."""
+    return text.isascii() and text.isprintable()
+
+
 def _check_headers(request: Request) -> None:
     """TransientError, which shows no value, for one that http.client would refuse with its text."""
     for name, value in request.header_items():
-        if not (value.isascii() and value.isprintable()):
+        if not is_header_value(value):
             raise TransientError(f"the header {name} of the request has characters that no header can have")
 
 

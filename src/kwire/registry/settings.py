@@ -13,6 +13,7 @@ from math import inf
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from kwire.drivers.http_exchange import is_header_value
 from kwire.engine.common.secret import Secret, shown
 from kwire.errors import ConfigError
 
@@ -84,7 +85,7 @@ class RegistrySettings:
         """The header by which the registry knows who asks; "" where it asks for none. May call the token's callable."""
         if self.token:
             bearer = self._bearer()
-            if not _is_header_value(bearer):
+            if not is_header_value(bearer):
                 raise ConfigError("token: it has characters that no header can have; does it end with a line?")
             return _bearing(bearer)
         user, password = endpoint.username or self.username, endpoint.password or self.password
@@ -223,13 +224,9 @@ def _headers(given: Mapping[str, str]) -> tuple[tuple[str, Secret], ...]:
     for name, value in given.items():
         if not (isinstance(name, str) and isinstance(value, str) and _HEADER_NAME.fullmatch(name)):
             raise ConfigError("headers: expected names and texts of HTTP headers")
-        if not _is_header_value(value):
+        if not is_header_value(value):
             raise ConfigError(f"headers: the value of {name} has characters that no header can have")
     return tuple((name, Secret(value)) for name, value in given.items())
-
-
-def _is_header_value(text: str) -> bool:
-    return text.isascii() and text.isprintable()
 
 
 def _path(given: str | os.PathLike[str] | None) -> str:
