@@ -135,6 +135,33 @@ def test_a_call_for_a_token_that_is_cancelled_is_made_again(run: Run) -> None:
         run(main(broker))
 
 
+def test_a_password_is_asked_for_on_the_loop_at_each_login(run: Run) -> None:
+    passwords = ["first-secret"]
+
+    async def credentials() -> tuple[str, str]:
+        await asyncio.sleep(0)
+        return "alice", passwords[-1]
+
+    async def main(broker: Broker) -> None:
+        given = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "SCRAM-SHA-512"}
+        async with (
+            aio.Producer(broker.bootstrap_servers, linger_ms=0, sasl_credentials=credentials, **given) as producer,
+            aio.Admin(broker.bootstrap_servers, **broker.client_settings) as admin,
+        ):
+            offsets = [(await producer.send("t", b"x")).offset]
+            await admin.alter_user_scram_credentials({"alice": {"SCRAM-SHA-512": "second-secret"}})
+            loop = asyncio.get_running_loop()
+            loop.call_later(1.0, passwords.append, "second-secret")
+            end = loop.time() + 2.5
+            while loop.time() < end:
+                offsets.append((await producer.send("t", b"x")).offset)
+            assert offsets == list(range(len(offsets)))
+
+    users = {"bob": "secret", "alice": passwords[0]}
+    with Broker(users=users, mechanisms=["SCRAM-SHA-512"], max_reauth_ms=1_200, topics={"t": 1}) as broker:
+        run(main(broker))
+
+
 @pytest.mark.parametrize("raised", [ValueError("boom"), StopIteration(), SystemExit(3)], ids=repr)
 def test_what_a_source_of_tokens_raises_is_an_error_of_the_login(run: Run, raised: BaseException) -> None:
     def source() -> None:

@@ -37,6 +37,10 @@ def token() -> tuple[str, float]:
     return HUSH + "-token" * 100, 300.0
 
 
+def credentials() -> tuple[str, str]:
+    return "alice", HUSH
+
+
 @pytest.fixture(scope="module")
 def logins(tmp_path_factory: pytest.TempPathFactory) -> Logins:
     """Settings that between them have each secret."""
@@ -49,6 +53,7 @@ def logins(tmp_path_factory: pytest.TempPathFactory) -> Logins:
         "scram": {**sasl, "sasl_mechanism": "SCRAM-SHA-512", "sasl_username": "alice", "sasl_password": HUSH},
         "jaas": {**sasl, "sasl_jaas_config": f'x.PlainLoginModule required username="alice" password="{HUSH}";'},
         "callable": {**sasl, "sasl_mechanism": "OAUTHBEARER", "sasl_oauth_token": token},
+        "changing": {**sasl, "sasl_mechanism": "PLAIN", "sasl_credentials": credentials},
         "endpoint": {
             **sasl,
             "sasl_mechanism": "OAUTHBEARER",
@@ -373,12 +378,14 @@ def attempts(mechanism: str) -> dict[str, Any]:
     given: dict[str, Any] = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": mechanism}
     if mechanism == "OAUTHBEARER":
         return {**given, "sasl_oauth_token": token}
+    if mechanism == "SCRAM-SHA-256":
+        return {**given, "sasl_credentials": credentials}
     return {**given, "sasl_username": "alice", "sasl_password": HUSH}
 
 
 @pytest.mark.usefixtures("echo")
 @pytest.mark.parametrize("kind", CLIENTS)
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"])
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"])
 def test_a_refused_login_shows_no_secret(
     kind: Callable[..., Any], mechanism: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -88,6 +88,8 @@ Producer(security_protocol="SASL_SSL", sasl_mechanism="OAUTHBEARER", sasl_oauth_
 Producer(sasl_oauth_token=token_with_extensions, sasl_oauthbearer_extensions={"a": "b"})
 Consumer(sasl_oauth_token=token_of_a_loop)
 Consumer(sasl_oauth_token="token")  # type: ignore[arg-type]
+Admin(sasl_credentials=lambda: ("alice", "secret"))
+Admin(sasl_credentials=("alice", "secret"))  # type: ignore[arg-type]
 Admin(security_protocol="SSL", ssl_context=ssl.create_default_context(), ssl_enabled_protocols=["TLSv1.3"])
 Admin(security_protocol="TLS")  # type: ignore[arg-type]
 Admin(sasl_password=b"secret")  # type: ignore[arg-type]

@@ -157,6 +157,37 @@ def test_traffic_on_asyncio_goes_on(
     watch.check()
 
 
+def test_a_password_changes_under_traffic(secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic) -> None:
+    cluster, topic = secure_kafka("4.4.0"), new_topic()
+    listener = cluster.listeners["REAUTH"]
+    passwords = ["first-secret"]
+
+    def change_at_the_brokers(password: str) -> None:
+        with kwire.Admin(cluster.bootstrap_servers) as admin:
+            admin.alter_user_scram_credentials({"carol": {"SCRAM-SHA-512": password}})
+
+    change_at_the_brokers(passwords[0])
+    settings = settings_for(listener, "SCRAM-SHA-512", keys) | {"sasl_credentials": lambda: ("carol", passwords[-1])}
+    del settings["sasl_username"], settings["sasl_password"]
+    deliveries: list[Delivery] = []
+    with kwire.Producer(listener.address, linger_ms=0, **settings) as producer:
+        producer.send(topic, b"0").result(_WITHIN_S)
+        for change, password in (
+            (change_at_the_brokers, "second-secret"),
+            (passwords.append, "second-secret"),
+            (passwords.append, "third-secret"),
+            (change_at_the_brokers, "third-secret"),
+        ):
+            change(password)
+            end = time.monotonic() + _SHORT_TRAFFIC_S
+            while time.monotonic() < end:
+                deliveries.append(producer.send(topic, b"%d" % (len(deliveries) + 1)))
+                time.sleep(_PAUSE_S)
+        producer.flush()
+    assert [delivery.result(0).offset for delivery in deliveries] == list(range(1, len(deliveries) + 1))
+    assert read_whole(listener.address, settings, topic) == _numbered(len(deliveries) + 1)
+
+
 @pytest.mark.parametrize("release", ["4.4.0", pytest.param("3.9.2", marks=pytest.mark.kafka_all)])
 def test_a_consumer_that_was_not_polled_for_longer(
     secure_kafka: SecureClusterOf, keys: Keys, new_topic: NewTopic, caplog: pytest.LogCaptureFixture, release: str

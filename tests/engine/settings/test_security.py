@@ -55,6 +55,7 @@ def refusal(**given: object) -> str:
         {**LOGIN, "security_protocol": "SASL_PLAINTEXT"},
         {**LOGIN, "sasl_mechanism": "scram-sha-512", "sasl_scram_token_auth": True},
         {**OAUTH, "sasl_oauth_token": lambda: ("token", 60)},
+        {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_credentials": lambda: ("alice", "hush")},
         {**OAUTH, "sasl_oauthbearer_unsecured_claims": {"sub": "alice"}, "sasl_oauthbearer_extensions": "a=b"},
         ENDPOINT,
         {**ENDPOINT, "sasl_oauthbearer_token_endpoint_url": "http://127.0.0.1:8080/token"},
@@ -85,6 +86,12 @@ def test_settings_that_fit(given: dict[str, object]) -> None:
         ),
         ({**LOGIN, "sasl_username": ""}, "sasl_mechanism='PLAIN' needs sasl_username"),
         ({**LOGIN, "sasl_password": None}, "sasl_mechanism='PLAIN' needs sasl_password"),
+        (
+            {**LOGIN, "sasl_credentials": print},
+            "sasl_credentials returns user and password: leave out sasl_username and",
+        ),
+        ({**LOGIN, "sasl_credentials": "hush"}, "sasl_credentials='[hidden]': expected a callable"),
+        ({**OAUTH, "sasl_oauth_token": print, "sasl_credentials": print}, "sasl_credentials cannot take effect"),
         ({**LOGIN, "sasl_mechanism": "OAUTHBEARER"}, "sasl_username and sasl_password cannot take effect"),
         ({**LOGIN, "sasl_scram_token_auth": True}, "sasl_scram_token_auth cannot take effect: sasl_mechanism='PLAIN'"),
         ({**LOGIN, "sasl_mechanism": "LOGIN"}, "sasl_mechanism='LOGIN': expected one of 'PLAIN'"),
@@ -403,7 +410,7 @@ def test_secrets_are_not_shown(settings: ClientSettings) -> None:
 
 def test_every_secret_setting_is_one() -> None:
     hidden = {keyword for keyword, row in ClientSettings.table.items() if row.secret}
-    words = ("password", "secret", "key_pem", "jaas", "token", "certificate_pem")
+    words = ("password", "credentials", "secret", "key_pem", "jaas", "token", "certificate_pem")
     named = {keyword for keyword in ClientSettings.table if keyword.endswith(words) or "jaas" in keyword}
     assert hidden == named
 

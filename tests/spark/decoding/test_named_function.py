@@ -1,4 +1,4 @@
-"""Tokens for OAUTHBEARER from a function that an option names: planned, read and written with, without Spark."""
+"""Tokens and passwords from a function that an option names: planned, read and written with, without Spark."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ _asked_by: list[int] = []
 def alice() -> tuple[str, float]:
     _asked_by.append(os.getpid())
     return unsecured_token("alice", time.time(), 60), 60
+
+
+def credentials() -> tuple[str, str]:
+    return "alice", "alice-secret"
 
 
 def nobody() -> tuple[str, float]:
@@ -56,6 +60,19 @@ def test_a_function_says_the_tokens_of_a_read_and_a_write() -> None:
         close_idle_clients()
     assert table["value"].to_pylist() == [b"a", b"b"]
     assert len(_asked_by) >= 3, "by the writer, the plan and the reader"
+
+
+def test_a_function_says_the_user_and_password_of_a_plan() -> None:
+    with Broker(topics={"orders": 1}, users={"alice": "alice-secret"}, mechanisms=["SCRAM-SHA-512"]) as broker:
+        given = options(broker.bootstrap_servers, "alice", subscribe="orders")
+        del given["kafka.sasl.oauth.token"]
+        given |= {"kafka.sasl.mechanism": "SCRAM-SHA-512", "kafka.sasl.credentials": f"{__name__}:credentials"}
+        reading = pickle.loads(pickle.dumps(parse_batch_options(given)))
+        assert list(plan_tasks(reading)) == [], "the topic is empty, and could be asked about"
+        with pytest.raises(
+            ConfigError, match=r"kafka\.sasl\.credentials: expected package\.module:function.*password\)"
+        ):
+            parse_batch_options(given | {"kafka.sasl.credentials": "alice-hush"})
 
 
 def test_what_a_function_raises_is_told_at_once() -> None:

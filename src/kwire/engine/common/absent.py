@@ -34,7 +34,7 @@ class Differs(str):
 
 
 _CONNECTED = Differs("describe_cluster() of an Admin asks the brokers, and `kwire ping` each step of it")
-_LOGIN = Differs("make a new client: settings do not change; of tokens give sasl_oauth_token=, which is asked for each")
+_LOGIN = Differs("give sasl_credentials=, a callable that returns (user, password): it is asked at each login")
 
 _CLUSTER_ID = "Admin(...).describe_cluster().cluster_id does that"
 

@@ -14,6 +14,7 @@ A refusal is an AuthError with the step and the broker's words. `negotiation.py`
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
+from functools import partial
 
 from kwire import errors, protocol
 from kwire._typing import Any
@@ -21,11 +22,12 @@ from kwire.engine.common.addresses import Address
 from kwire.engine.common.retry import RandomFraction
 from kwire.engine.common.secret import without_secrets
 from kwire.engine.connections.flows import Ask, Flow, Raw
+from kwire.engine.connections.sasl.credentials import Credentials, OwnCredentials
 from kwire.engine.connections.sasl.exchange import Say, quoted
 from kwire.engine.connections.sasl.gssapi import gssapi
 from kwire.engine.connections.sasl.oauthbearer import Tokens, oauthbearer
 from kwire.engine.connections.sasl.plain import plain
-from kwire.engine.connections.sasl.scram import SaltedPasswords, scram
+from kwire.engine.connections.sasl.scram import scram
 from kwire.engine.connections.versions import Versions
 from kwire.engine.settings.clients import ClientSettings
 from kwire.engine.settings.security_conflicts import TOKEN_SOURCES
@@ -37,7 +39,6 @@ from kwire.schema.error_codes import ILLEGAL_SASL_STATE, UNSUPPORTED_SASL_MECHAN
 HANDSHAKE = "SaslHandshake"
 _NONCE_BYTES = 24
 _MAX_TOKEN = 512 * 1024
-_SECRETS = ("sasl_password", "sasl_oauthbearer_client_secret")
 
 
 class Login:
@@ -46,7 +47,9 @@ class Login:
     def __init__(self, settings: ClientSettings, rng: RandomFraction) -> None:
         self._settings = settings
         self._rng = rng
-        self._passwords = SaltedPasswords()
+        self._credentials = OwnCredentials(
+            settings.sasl_username or "", settings.sasl_password or "", settings.sasl_credentials
+        )
         given = [name for name in TOKEN_SOURCES if getattr(settings, name) is not None]
         self.tokens = Tokens(settings.sasl_oauthbearer_extensions, settings.sasl_oauth_token, *given[:1])
         self.mechanism: str = settings.sasl_mechanism or ""
@@ -115,17 +118,19 @@ class Login:
             )
         if mechanism == "OAUTHBEARER":
             return oauthbearer(say, self.tokens, session, now)
-        username, password = settings.sasl_username or "", settings.sasl_password or ""
-        if mechanism == "PLAIN":
-            return plain(say, username, password)
+        return self._credentials.log_in(partial(self._say_password, say))
+
+    def _say_password(self, say: Say, credentials: Credentials) -> Flow[None]:
+        if self.mechanism == "PLAIN":
+            return plain(say, credentials.user, credentials.password)
         return scram(
             say,
-            mechanism,
-            username,
-            password,
+            self.mechanism,
+            credentials.user,
+            credentials.password,
             nonce=self._nonce(),
-            passwords=self._passwords,
-            token_auth=settings.sasl_scram_token_auth,
+            passwords=credentials.salted,
+            token_auth=self._settings.sasl_scram_token_auth,
         )
 
     def _nonce(self) -> str:
@@ -146,8 +151,8 @@ class Login:
         )
 
     def _without_secrets(self, text: str) -> str:
-        given = [value for name in _SECRETS if (value := getattr(self._settings, name))]
-        return without_secrets(text, (*given, *self.tokens.secrets))
+        client_secret = self._settings.sasl_oauthbearer_client_secret or ""
+        return without_secrets(text, (client_secret, *self._credentials.secrets, *self.tokens.secrets))
 
 
 class _Wrapped:

@@ -17,9 +17,9 @@ from kwire.engine.settings.values import (
     cipher_suites,
     claims,
     extensions,
+    source,
     tls_context,
     tls_versions,
-    token_source,
 )
 
 _STORES = ("PEM", "PKCS12", "JKS")
@@ -134,13 +134,21 @@ class SecuritySettings(ConnectionSettings):
     sasl_password: Secret | None = secret_setting(
         "The password of PLAIN and SCRAM, or the HMAC of a delegation token.", aliases=("sasl.plain.password",)
     )
+    sasl_credentials: Any = optional_setting(
+        object,
+        "A callable that returns (user, password) for PLAIN and SCRAM, asked at each login: for passwords that change.",
+        convert=source,
+        secret=True,
+        wanted="a callable without arguments, or None",
+        given_as="CredentialsSource",
+    )
     sasl_scram_token_auth: bool = setting(
         bool, False, "The user and password of SCRAM are a delegation token's id and HMAC."
     )
     sasl_oauth_token: Any = optional_setting(
         object,
         "A callable that returns (token, lifetime in seconds) for OAUTHBEARER, and SASL extensions as a third if any.",
-        convert=token_source,
+        convert=source,
         secret=True,
         wanted="a callable without arguments, or None",
         given_as="TokenSource",

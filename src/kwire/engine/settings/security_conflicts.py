@@ -28,14 +28,15 @@ _TLS = (
     "ssl_keystore_password",
 )
 _PASSWORD = ("sasl_username", "sasl_password")
+_OF_PASSWORD = (*_PASSWORD, "sasl_credentials")
 TOKEN_SOURCES = ("sasl_oauth_token", "sasl_oauthbearer_token_endpoint_url", "sasl_oauthbearer_unsecured_claims")
 _ENDPOINT = ("sasl_oauthbearer_client_id", "sasl_oauthbearer_client_secret")
 _OF_ENDPOINT = (*_ENDPOINT, "sasl_oauthbearer_scope", "https_ca_location", "https_ca_pem")
 _OAUTH = (*TOKEN_SOURCES, *_OF_ENDPOINT, "sasl_oauthbearer_extensions")
 _KERBEROS = ("sasl_kerberos_principal", "sasl_kerberos_keytab")
-_SCRAM = (*_PASSWORD, "sasl_scram_token_auth")
+_SCRAM = (*_OF_PASSWORD, "sasl_scram_token_auth")
 _OF_MECHANISM = {
-    "PLAIN": _PASSWORD,
+    "PLAIN": _OF_PASSWORD,
     "SCRAM-SHA-256": _SCRAM,
     "SCRAM-SHA-512": _SCRAM,
     "OAUTHBEARER": _OAUTH,
@@ -124,11 +125,19 @@ def _of_sasl(settings: SecuritySettings, chosen: Collection[str]) -> Iterator[st
     if own is _OAUTH:
         yield from _of_oauth(settings, chosen)
     elif own is not _KERBEROS:
-        missing = [name for name in _PASSWORD if name not in chosen]
+        yield from _of_password(mechanism, chosen)
+
+
+def _of_password(mechanism: str, chosen: Collection[str]) -> Iterator[str]:
+    missing = [name for name in _PASSWORD if name not in chosen]
+    if "sasl_credentials" not in chosen:
         if missing:
             yield Wording(
                 "{sasl_mechanism}={mechanism!r} needs {missing}", mechanism=mechanism, missing=_listed(missing)
             )
+    elif len(missing) < len(_PASSWORD):
+        given = [name for name in _PASSWORD if name in chosen]
+        yield Wording("{sasl_credentials} returns user and password: leave out {given}", given=_listed(given))
 
 
 def _likely(chosen: Collection[str]) -> str:

@@ -108,7 +108,7 @@ def deserialize_errors(value: object) -> str | Callable[..., Any]:
     return str(value)
 
 
-def token_source(value: object) -> Callable[[], Any]:
+def source(value: object) -> Callable[[], Any]:
     """A callable without arguments."""
     if not callable(value):
         raise TypeError

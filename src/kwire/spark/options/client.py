@@ -47,6 +47,10 @@ _REFUSED: Final[dict[type[ClientSettings], dict[str, str]]] = {
     },
 }
 _ROWS: Final[dict[str, Setting]] = {**ROWS[ProducerSettings], **ROWS[ConsumerSettings]}
+_RETURNED: Final = {
+    "sasl_oauth_token": "(token, lifetime in seconds)",
+    "sasl_credentials": "(user, password)",
+}
 _WITH_PORT: Final = re.compile(r":[^:\]]+$")
 
 
@@ -141,11 +145,11 @@ def options_of(properties: Mapping[str, str]) -> NameOf:
 
 def _value(name: str, value: str) -> str:
     row = _ROWS.get(name)
-    if row is not None and row.keyword == "sasl_oauth_token":
+    if row is not None and row.keyword in _RETURNED:
         if not names_function(value.strip()):
             raise ConfigError(
                 f"{CLIENT_PREFIX}{name}: expected package.module:function, a function without arguments that returns "
-                "(token, lifetime in seconds), in a module that driver and workers can import"
+                f"{_RETURNED[row.keyword]}, in a module that driver and workers can import"
             )
         return NamedFunction(value.strip())
     return Secret(value) if row is not None and row.secret else value

@@ -22,12 +22,12 @@ from __future__ import annotations
 import json
 import math
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from kwire._typing import Any
 from kwire.engine.common.secret import Secret
-from kwire.engine.connections.flows import Apart, Flow, SharedCalls
+from kwire.engine.connections.flows import Flow, SharedCalls
 from kwire.engine.connections.sasl.exchange import Say, quoted
+from kwire.engine.connections.sasl.sources import Source, UnusableError, asked, items_of
 from kwire.engine.settings.values import is_extension
 from kwire.errors import AuthError, ConnectError
 from kwire.errors.wording import SettingName, Wording
@@ -39,11 +39,6 @@ _SEPARATOR = "\x01"
 _TIMES = ((1e9, 1e10), (1e12, 1e13))
 """Seconds and milliseconds since 1970, from 2001 to 2286: no lifetime of a token, but the time at which it ends."""
 _CALLABLE = "sasl_oauth_token"
-TokenSource = Callable[[], Any]
-
-
-class _UnusableError(Exception):
-    """Why what a source returned is no token."""
 
 
 class Token:
@@ -75,7 +70,7 @@ class Tokens:
     def __init__(
         self,
         extensions: Mapping[str, str] | None = None,
-        source: TokenSource | None = None,
+        source: Source | None = None,
         setting: str = _CALLABLE,
     ) -> None:
         self.source = source
@@ -96,21 +91,12 @@ class Tokens:
             return self.last
         if self.source is None:
             raise AuthError(step=self.step, reason="this client has no source of tokens")
-        try:
-            returned, now = yield Apart(self.source, self.step, self._calls)
-            return self._keep(returned, now)
-        except (AuthError, ConnectError):
-            raise
-        except OSError as error:
-            words = Wording("{step} could not be obtained: {why}", step=self.step, why=_words(error))
-            raise ConnectError(words) from error
-        except Exception as error:
-            raise AuthError(step=self.step, reason=_words(error)) from error
+        return (yield from asked(self.source, self.step, self._calls, self._keep))
 
     def _keep(self, returned: object, now: float) -> Token:
         try:
             self.last = token = _token(returned, self._extensions, now)
-        except _UnusableError as why:
+        except UnusableError as why:
             reason = Wording("what {whose} returned cannot be used: {why}", whose=self._whose, why=str(why))
             raise AuthError(step=self.step, reason=reason) from None
         return token
@@ -153,37 +139,21 @@ def unsecured_token(claims: Mapping[str, object], issued_at: float, lifetime: fl
 
 def _token(returned: object, extensions: Mapping[str, str], now: float) -> Token:
     """What the callable returned, checked. No error shows it."""
-    if not isinstance(returned, tuple | list) or len(returned) not in (2, 3):
-        close = getattr(returned, "close", None)
-        if close is not None and hasattr(returned, "cr_code"):
-            close()
-            raise _UnusableError("it is a coroutine: an `async def` needs a client of kwire.aio")
-        raise _UnusableError("it is not (token, lifetime in seconds) or (token, lifetime, extensions)")
-    text, lifetime = returned[:2]
+    text, lifetime, *more = items_of(returned, "(token, lifetime in seconds) or (token, lifetime, extensions)", 2, 3)
     if not isinstance(text, str) or not text or not all("!" <= letter <= "~" for letter in text):
-        raise _UnusableError("its token is not a str of visible ASCII characters")
+        raise UnusableError("its token is not a str of visible ASCII characters")
     if isinstance(lifetime, bool) or not isinstance(lifetime, int | float) or not lifetime > 0:
-        raise _UnusableError("its lifetime is not a number of seconds above 0")
+        raise UnusableError("its lifetime is not a number of seconds above 0")
     if any(first <= lifetime < last for first, last in _TIMES):
-        raise _UnusableError("its lifetime is a time since 1970, not the seconds from now on: subtract time.time()")
-    more = returned[2] if len(returned) == 3 else None
-    return Token(text, float(lifetime), {**extensions, **_extensions(more)}, now)
+        raise UnusableError("its lifetime is a time since 1970, not the seconds from now on: subtract time.time()")
+    return Token(text, float(lifetime), {**extensions, **_extensions(*more)}, now)
 
 
-def _extensions(given: object) -> dict[str, str]:
+def _extensions(given: object = None) -> dict[str, str]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise _UnusableError("its extensions are not a mapping")
+        raise UnusableError("its extensions are not a mapping")
     if not all(is_extension(name, value) for name, value in given.items()):
-        raise _UnusableError("its extensions are not names (letters only, not 'auth') with printable values")
+        raise UnusableError("its extensions are not names (letters only, not 'auth') with printable values")
     return dict(given)
-
-
-def _words(error: Exception) -> str:
-    name = type(error).__name__
-    try:
-        said = quoted(str(error))
-    except Exception:  # an error of the user's code may fail in its words, too
-        return name
-    return f"{name}: {said}" if said else name

@@ -46,7 +46,7 @@ _FIELDS = 3
 
 
 class SaltedPasswords:
-    """The salted passwords of one user, by salt and iterations: what makes the second login cheap."""
+    """The salted forms of one password, by salt and iterations: what makes the second login cheap."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, int], bytes] = {}
