@@ -86,7 +86,9 @@ def _chosen(options: argparse.Namespace, seed: int) -> Schedule:
 
 
 def _described(schedule: Schedule) -> str:
-    lines = [f"seed {schedule.seed}, {schedule.seconds:g} s{', with logins' if schedule.logs_in else ''}"]
+    lines = [
+        f"seed {schedule.seed}, {schedule.seconds:g} s{schedule.logs_in and f', with logins by {schedule.logs_in}'}"
+    ]
     lines += [
         f"    {client.name} ({client.form}) {' '.join(f'{key}={value}' for key, value in client.given.items())}"
         for client in schedule.clients

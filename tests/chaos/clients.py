@@ -24,6 +24,7 @@ import kwire
 from kwire.errors import KafkaError, KafkaTimeoutError, ProducerFencedError, TransactionError
 from tests.chaos import habits
 from tests.chaos.history import History
+from tests.chaos.passwords import MECHANISM, USER
 from tests.chaos.schedule import PARTITIONS
 
 AGAIN = 3
@@ -32,7 +33,7 @@ DELIVERED_WITHIN_S = 30.0
 BLOCKS_FOR_S = 5.0
 CALL_S = 10.0
 CLOSE_S = 20.0
-_LOGIN = {
+_BY_TOKENS = {
     "security_protocol": "SASL_PLAINTEXT",
     "sasl_mechanism": "OAUTHBEARER",
     "sasl_oauthbearer_unsecured_claims": {"sub": "chaos"},
@@ -81,7 +82,17 @@ class Program:
     def way(self) -> dict[str, Any]:
         """How its clients come to the cluster."""
         found = {"bootstrap_servers": self.given["servers"], "client_id": self.given["name"]}
-        return found | _LOGIN if self.given["logs_in"] else found
+        if self.given["logs_in"] == "tokens":
+            return found | _BY_TOKENS
+        return found | self._by_passwords() if self.given["logs_in"] else found
+
+    def _by_passwords(self) -> dict[str, Any]:
+        file = Path(self.given["password_file"])
+        return {
+            "security_protocol": "SASL_PLAINTEXT",
+            "sasl_mechanism": MECHANISM,
+            "sasl_credentials": lambda: (USER, file.read_text()),
+        }
 
     def producer(self, **settings: Any) -> Any:
         return self._clients.Producer(

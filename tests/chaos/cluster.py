@@ -6,6 +6,7 @@ from typing import Self
 
 from tests.brokers.cluster import Cluster
 from tests.brokers.ports import LOOPBACK, free_ports
+from tests.chaos.passwords import MECHANISM
 from tests.chaos.proxy import FaultyProxy
 
 RELEASE = "4.4.0"
@@ -33,11 +34,14 @@ PLAIN, LOGINS = "CLIENTS", "LOGINS"
 """Listeners for the clients under test: one for all who come, and one where they log in, again and again."""
 _PROTOCOLS = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT", PLAIN: "PLAINTEXT", LOGINS: "SASL_PLAINTEXT"}
 _LOGIN = f"listener.name.{LOGINS.lower()}"
+_SCRAM = f"{_LOGIN}.{MECHANISM.lower()}"
 _LOGIN_SETTINGS = {
-    "sasl.enabled.mechanisms": "OAUTHBEARER",
+    "sasl.enabled.mechanisms": f"OAUTHBEARER,{MECHANISM}",
     f"{_LOGIN}.oauthbearer.sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule "
     "required;",
     f"{_LOGIN}.oauthbearer.connections.max.reauth.ms": "3000",
+    f"{_SCRAM}.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+    f"{_SCRAM}.connections.max.reauth.ms": "3000",
 }
 
 

@@ -9,6 +9,7 @@ import kwire
 from kwire.errors import KafkaError
 from tests.chaos.cluster import ChaosCluster
 from tests.chaos.history import History
+from tests.chaos.passwords import Passwords
 from tests.chaos.places import coordinator, leader, share_coordinator
 from tests.chaos.schedule import Fault
 from tests.chaos.team import Team
@@ -20,8 +21,9 @@ _ADMIN_S = 10.0
 class Faults:
     """Begins and ends faults; from the main thread, since brokers are started by it."""
 
-    def __init__(self, cluster: ChaosCluster, team: Team, history: History) -> None:
+    def __init__(self, cluster: ChaosCluster, team: Team, passwords: Passwords, history: History) -> None:
         self._cluster = cluster
+        self._passwords = passwords
         self._team = team
         self._history = history
         self._moves: list[threading.Thread] = []
@@ -60,6 +62,10 @@ class Faults:
                 self._move(lambda topic: not topic.startswith("__"))
             case "move_coordinators":
                 self._move(lambda topic: topic in _COORDINATORS)
+            case "change_password" if fault.amount:
+                self._passwords.change_file(first=True)
+            case "change_password":
+                self._passwords.change_brokers(first=True)
             case _:
                 for node in [fault.node] if fault.node else self._cluster.node_ids:
                     for proxy in self._cluster.proxies[node]:
@@ -74,6 +80,10 @@ class Faults:
             case "stop_broker" | "stop_leader" | "stop_coordinator" | "stop_share_coordinator":
                 if (node := self._hanging.pop(fault, None)) is not None:
                     self._revive(node)
+            case "change_password" if fault.amount:
+                self._passwords.change_brokers()
+            case "change_password":
+                self._passwords.change_file()
             case "kill_client" | "move_leaders" | "move_coordinators":
                 return
             case _:
@@ -107,6 +117,7 @@ class Faults:
     def _heal(self) -> None:
         for move in self._moves:
             move.join()
+        self._passwords.settle()
         self._team.keep_running()
         self._cluster.wait_until_ready()
         self._history.note("healed", fault="all")

@@ -14,6 +14,7 @@ from tests.chaos.cluster import LOGINS, PLAIN, ChaosCluster
 from tests.chaos.faults import Faults
 from tests.chaos.final import positions, read_topic
 from tests.chaos.history import History, read
+from tests.chaos.passwords import Passwords
 from tests.chaos.schedule import PARTITIONS, Schedule
 from tests.chaos.team import Team
 
@@ -45,13 +46,15 @@ def run(cluster: ChaosCluster, schedule: Schedule, folder: Path) -> Verdict:
     history = History(folder / "faults.jsonl", "faults")
     suffix = f"{schedule.seed}-{folder.name}"
     servers_of_team = cluster.proxied(LOGINS if schedule.logs_in else PLAIN)
-    team = Team(schedule.clients, servers_of_team, schedule.seed, suffix, history, folder, logs_in=schedule.logs_in)
-    topics = _create_topics(cluster, schedule, team)
     servers = cluster.bootstrap_servers
+    passwords = Passwords(servers, folder / "password")
+    way = {"servers": servers_of_team, "logs_in": schedule.logs_in, "password_file": str(passwords.file)}
+    team = Team(schedule.clients, way, schedule.seed, suffix, history, folder)
+    topics = _create_topics(cluster, schedule, team)
     try:
         with _watching_the_machine(history):
             team.keep_running()
-            Faults(cluster, team, history).run(schedule.faults, schedule.seconds)
+            Faults(cluster, team, passwords, history).run(schedule.faults, schedule.seconds)
             team.end(_SOURCES, _END_S)
             _catch_up(servers, topics, team, folder, schedule)
             team.end(_READERS, _END_S)

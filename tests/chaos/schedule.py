@@ -2,7 +2,7 @@
 
 import random
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 NODES = (1, 2, 3)
 PARTITIONS = 3
@@ -21,8 +21,11 @@ _HANGS = ("stop_leader", "stop_coordinator", "stop_share_coordinator")
 HABITS = {"writer": ("fork",), "member": ("leave", "fork"), "sharer": ("leave", "fork")}
 """What clients of a role may be in the habit of (`habits.py`)."""
 _LOGS_IN = 0.3
-"""The share of schedules whose clients do."""
-KINDS = (*_CUTS, "flip", *_PROCESSES, *_HANGS)
+"""The share of schedules whose clients do: half of them by tokens, half by passwords."""
+_FILE_FIRST = 1.0
+KINDS = (*_CUTS, "flip", *_PROCESSES, *_HANGS, "change_password")
+
+Logins = Literal["", "tokens", "passwords"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class Fault:
     """Begins `at` seconds after the start and lasts for so many; `node` or `client` suffers, or one from the other.
 
     The amount is of `delay` the seconds, of `reset` the longest life of a connection, of `slow` the bytes per second,
-    of `flip` the share of parts in which a bit is turned, of `stop_leader` the partition.
+    of `flip` the share of parts in which a bit is turned, of `stop_leader` the partition; of `change_password` it is 1
+    where the clients know it before the brokers do.
     """
 
     kind: str
@@ -67,8 +71,8 @@ class Schedule:
     seconds: float
     clients: tuple[Client, ...]
     faults: tuple[Fault, ...]
-    logs_in: bool
-    """Whether its clients log in, by tokens that are valid for seconds: so they do it again and again."""
+    logs_in: Logins
+    """Whether its clients log in, and how: by tokens or passwords that are valid for seconds, so again and again."""
 
     def keeping(self, kept: list[int]) -> "Schedule":
         """The same clients under fewer faults, by their numbers."""
@@ -91,8 +95,22 @@ def draw(seed: int, seconds: float = 25.0) -> Schedule:
     faults = [_fault(rng, kind, seconds, [client.name for client in clients]) for kind in kinds]
     if "flip" not in kinds:
         faults += [_hang(rng, seconds, clients) for _ in range(rng.randint(0, 3))]
+    logs_in = _logins(rng.random())
+    if logs_in == "passwords":
+        faults += [_change_of_password(rng, seconds) for _ in range(rng.randint(1, 3))]
     faults.sort(key=lambda fault: fault.at)
-    return Schedule(seed, seconds, tuple(clients), tuple(faults), logs_in=rng.random() < _LOGS_IN)
+    return Schedule(seed, seconds, tuple(clients), tuple(faults), logs_in)
+
+
+def _logins(drawn: float) -> Logins:
+    if drawn >= _LOGS_IN:
+        return ""
+    return "passwords" if drawn < _LOGS_IN / 2 else "tokens"
+
+
+def _change_of_password(rng: random.Random, seconds: float) -> Fault:
+    at, lasts = round(rng.uniform(1, seconds * 0.8), 1), round(rng.uniform(0.1, 8), 1)
+    return Fault("change_password", at, lasts, amount=rng.choice((0.0, _FILE_FIRST)))
 
 
 def _fault(rng: random.Random, kind: str, seconds: float, clients: list[str]) -> Fault:

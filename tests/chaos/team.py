@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tests.brokers.processes import Child
@@ -18,21 +18,20 @@ _TAIL = 1500
 
 
 class Team:
-    """The clients of a schedule. Topics, groups and transactional ids get `suffix`, so that runs do not meet."""
+    """The clients of a schedule, and their `way` to the cluster. Topics, groups and transactional ids get `suffix`, so
+    that runs do not meet."""
 
     def __init__(
         self,
         clients: Iterable[Client],
-        servers: str,
+        way: Mapping[str, str],
         seed: int,
         suffix: str,
         history: History,
         folder: Path,
-        *,
-        logs_in: bool,
     ) -> None:
         self._clients = {client.name: client for client in clients}
-        self._common = {"servers": servers, "seed": seed, "logs_in": logs_in}
+        self._common = {**way, "seed": seed}
         self._suffix = suffix
         self._history = history
         self._folder = folder
