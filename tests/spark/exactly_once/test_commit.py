@@ -146,6 +146,29 @@ def test_a_repeated_batch_without_rows_finishes_the_decided_one(broker: Broker) 
     assert committed(broker) == [b"1"]
 
 
+@RELEASES
+def test_what_was_left_open_is_aborted_where_a_batch_was_decided_before(broker: Broker) -> None:
+    """The driver died between the end of its transactions and the end of others: a query that is idle after it has no
+    next batch, and readers would wait for a time-out.
+    """
+    write(broker, job(), b"killed")
+    die_before(broker, "sweep", job(), write(broker, job(), b"1"))
+    assert committed(broker) == []
+    write(broker, job(0, LATER), b"killed, too")
+    commit(broker, job(0, LATER), rows=1)
+    assert committed(broker) == [b"1"]
+    assert still_open(broker) == []
+
+
+def test_a_run_whose_transactions_are_aborted_where_a_batch_was_decided_before_is_told(broker: Broker) -> None:
+    die_before(broker, "finish", job(), write(broker, job(), b"1"))
+    theirs = write(broker, job(0, LAST), b"1")
+    commit(broker, job(0, LATER), rows=1)
+    with pytest.raises(ExactlyOnceError, match=f"run {LATER} has taken over"):
+        commit(broker, job(0, LAST), theirs)
+    assert committed(broker) == [b"1"]
+
+
 def test_a_batch_without_rows_needs_no_topic(broker: Broker) -> None:
     with committer(broker, job(), rows=0) as made:
         made._topics = []

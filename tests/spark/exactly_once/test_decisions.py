@@ -146,9 +146,9 @@ def test_a_run_that_others_went_on_without_is_over() -> None:
                 judge(second, job(batch, run))
 
 
-def test_taking_a_decision_over_ends_the_run_before() -> None:
-    taken = decide(None, job(5), 1, transactions(2, job()), []).taken_over(OTHER)
-    assert (taken.number, taken.run, taken.writers, taken.ended_runs) == (1, OTHER, RUN, (RUN,))
+def test_taking_a_decision_over_ends_the_run_before_and_others() -> None:
+    taken = decide(None, job(5), 1, transactions(2, job()), []).taken_over(OTHER, [THIRD])
+    assert (taken.number, taken.run, taken.writers, taken.ended_runs) == (1, OTHER, RUN, (RUN, THIRD))
     assert decode(encode(taken, job(), 1), job(), "t") == taken
 
 

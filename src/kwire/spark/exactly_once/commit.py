@@ -176,11 +176,14 @@ class Committer:
                 counted(last.rows, "row"),
                 self._rows,
             )
+        strays: list[PreparedTransaction] = []
         if last.run != self._job.run:
-            last = last.taken_over(self._job.run)
+            self._step("list")
+            strays = self._strays()
+            last = last.taken_over(self._job.run, self._runs_of(strays))
             self._store(last)
         self._finish(last)
-        self._sweep([each for each in self._prepared if each not in last.transactions])
+        self._sweep([each for each in (*self._prepared, *strays) if each not in last.transactions])
 
     def _commit_anew(self, last: Decision | None) -> None:
         """Of a stream the last decision is finished: Spark would run that batch again. A write may have died there."""
@@ -197,8 +200,7 @@ class Committer:
         strays = self._strays()
         self._step("verify")
         self._verify()
-        runs = [run for run in (self._job.run_of(each.transactional_id) for each in strays) if run is not None]
-        decision = decide(last, self._job, self._rows, self._prepared, runs)
+        decision = decide(last, self._job, self._rows, self._prepared, self._runs_of(strays))
         self._store(decision, last)
         self._finish(decision)
         _log.info(
@@ -240,6 +242,10 @@ class Committer:
             for name, found in described.items()
             if found is not None and found.state == ONGOING
         ]
+
+    def _runs_of(self, strays: Sequence[PreparedTransaction]) -> list[str]:
+        runs = (self._job.run_of(each.transactional_id) for each in strays)
+        return [run for run in runs if run is not None]
 
     def _verify(self) -> None:
         """Raises ExactlyOnceError unless each can still be committed."""

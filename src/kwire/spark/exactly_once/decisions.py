@@ -13,7 +13,7 @@ batch, in one transaction of its own that commits their names as offsets of a co
     PREPARED               the driver's commit names it: DECIDED            undecided
                            the driver's commit or abort does not: ABORTED
     DECIDED                EndTxn(commit): COMMITTED                        the batch runs again: its commit ends
-                                                                            these and aborts what was written now
+                                                                            these and aborts what else is open
                            its time-out: LOST                               an error at each commit of that batch
     undecided              the next commit of the query: ABORTED            the same, or its time-out
 
@@ -144,9 +144,9 @@ class Decision:
             return self.run == job.run
         return self.batch >= job.batch
 
-    def taken_over(self, run: str) -> Decision:
-        """The same, owned by another run."""
-        return replace(self, number=self.number + 1, run=run, ended_runs=_ended(self, [], run))
+    def taken_over(self, run: str, other_runs: Iterable[str]) -> Decision:
+        """The same, owned by another run, which ends the other ones."""
+        return replace(self, number=self.number + 1, run=run, ended_runs=_ended(self, other_runs, run))
 
 
 def decide(
