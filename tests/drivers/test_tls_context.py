@@ -181,6 +181,12 @@ def faults(tmp_path: Path) -> list[tuple[dict[str, object], str]]:
     missing = str(tmp_path / "missing.pem")
     return [
         ({"ssl_ca_location": missing}, f"ssl_ca_location={missing!r} cannot be read: No such file"),
+        (
+            {"ssl_ca_location": AUTHORITY.pem},
+            "ssl_ca_location is PEM text, where the path of a file is meant; ssl_ca_pem",
+        ),
+        ({"ssl_keystore_location": ALICE.key_pem}, "ssl_keystore_location is PEM text, where the path of a file is"),
+        ({"ssl_certificate_pem": ALICE.pem, "ssl_key_location": ALICE.key_pem}, "ssl_key_location is PEM text, where"),
         ({"ssl_ca_location": empty}, f"ssl_ca_location={empty!r} has no PEM text in it"),
         ({"ssl_ca_location": der}, "belongs in ssl_truststore_location"),
         ({"ssl_ca_location": files.key}, f"ssl_ca_location={files.key!r} has no certificate in it"),
