@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.brokers import properties
-from tests.brokers.failures import BrokerError, log_tail
+from tests.brokers.failures import BrokerError
 from tests.brokers.folders import new_folder
 from tests.brokers.java import find_java
 from tests.brokers.maven import resolve_release
@@ -24,7 +24,7 @@ from tests.brokers.properties import NodePlace
 from tests.brokers.readiness import listed_nodes
 from tests.brokers.releases import Release, find_release
 
-_READY_WITHIN_S = 90.0
+_READY_WITHIN_S = 240.0
 _FORMAT_WITHIN_S = 60.0
 _PORT_TRIES = 3
 _STARTED = "started (kafka.server.kafkaserver)"
@@ -236,13 +236,17 @@ class Cluster:
             return _STARTED in self._brokers[place.node_id].log.read_text(encoding="utf-8", errors="replace").lower()
         return running <= listed
 
+    def _children(self) -> list[Child]:
+        return [*self._brokers.values(), *([self._zookeeper] if self._zookeeper else [])]
+
     def _check_alive(self) -> None:
-        for child in [*self._brokers.values(), *([self._zookeeper] if self._zookeeper else [])]:
+        for child in self._children():
             if child.exit_code is not None and child.exit_code >= 0:
                 raise BrokerError(self._report(f"{child.name} ended with exit code {child.exit_code}"))
 
     def _report(self, what: str) -> str:
-        logs = "\n".join(f"--- {path.name}\n{log_tail(path)}" for path in sorted(self.folder.rglob("*.log")))
+        """With the logs of its processes, not those that Kafka keeps records in, which are named alike."""
+        logs = "\n".join(f"--- {child.name}\n{child.tail()}" for child in self._children())
         return f"Kafka {self.release.name}: {what}\n{logs}"
 
 
