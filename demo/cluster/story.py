@@ -30,7 +30,7 @@ KINDS: Final = ("driver", "executor", "Python worker", "broker")
 """What is killed, each as often as the others, in an order that the seed chooses."""
 
 _LOOK_S: Final = 0.05
-_FIRST_BATCH_WITHIN_S: Final = 150.0
+_FIRST_BATCH_WITHIN_S: Final = 300.0
 _BATCH_WITHIN_S: Final = 180.0
 _JOB_WITHIN_S: Final = 300.0
 _STARTS: Final = 5
@@ -171,12 +171,13 @@ class _Killer:
     def _is_in_a_batch(self, driver: Driver) -> bool:
         """Waits until one batch more is written, and then for a part of the next one; False when the driver ended."""
         seen = len(driver.batches)
-        deadline = time.monotonic() + (_BATCH_WITHIN_S if seen else _FIRST_BATCH_WITHIN_S)
+        within_s = _BATCH_WITHIN_S if seen else _FIRST_BATCH_WITHIN_S
+        deadline = time.monotonic() + within_s
         while len(driver.batches) == seen:
             if driver.has_ended:
                 return False
             if time.monotonic() > deadline:
-                raise RuntimeError(f"no batch was written for too long; the driver's log: {driver.kept_log()}")
+                raise RuntimeError(f"no batch was written for {within_s:g} s; the driver's log: {driver.kept_log()}")
             time.sleep(_LOOK_S)
         time.sleep(self._rng.uniform(0, _KILLED_WITHIN_BATCH_S))
         return not driver.has_ended
