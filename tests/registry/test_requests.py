@@ -415,6 +415,10 @@ def test_urls_that_are_none(urls: Any) -> None:
         ({"ssl_key_location": __file__}, "ssl_key_location is given without ssl_certificate_location"),
         ({"ssl_ca_location": "/no"}, "ssl_ca_location: there is no file /no"),
         (
+            {"ssl_certificate_location": "-----BEGIN PRIVATE KEY-----\nMIG"},
+            r"ssl_certificate_location: there is no file \[hidden\] \(PEM text, where a path is meant\)$",
+        ),
+        (
             {"ssl_ca_location": __file__, "ssl_context": ssl.create_default_context()},
             "ssl_context excludes the other ssl settings",
         ),

@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from kwire.drivers.http_exchange import is_header_value
-from kwire.engine.common.secret import Secret, shown
+from kwire.engine.common.secret import Secret, shown, shown_path
 from kwire.errors import ConfigError
 
 Token = str | tuple[str, float]
@@ -67,7 +67,7 @@ class RegistrySettings:
         for name in _FILES:
             file = getattr(self, name)
             if file and not os.path.isfile(file):
-                raise ConfigError(f"{name}: there is no file {file}")
+                raise ConfigError(f"{name}: there is no file {shown_path(file)}")
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_tokens": []}

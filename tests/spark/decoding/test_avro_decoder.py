@@ -141,6 +141,10 @@ def test_a_bad_value_is_named_with_its_place_and_byte() -> None:
             "decoder.registry.certFile: there is no file /no",
         ),
         (
+            {"schema": '"long"', "registry": "http://r", "registry.certFile": "-----BEGIN PRIVATE KEY-----\nMIG"},
+            "decoder.registry.certFile: there is no file [hidden] (PEM text, where a path is meant)",
+        ),
+        (
             {"schema": '"long"', "registry": "http://r", "registry.keyFile": __file__},
             "decoder.registry.keyFile is given without decoder.registry.certFile",
         ),

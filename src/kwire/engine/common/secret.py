@@ -27,6 +27,11 @@ _TELLING = 8
 """So many first characters of a secret are taken for the secret."""
 
 
+def shown_path(path: str) -> str:
+    """What an error may show of the path of a file: all of it, unless the text of a key was given in its place."""
+    return f"{HIDDEN} (PEM text, where a path is meant)" if "-----BEGIN " in path else path
+
+
 class Secret(str):
     """A text that only `reveal()` and `encode()` give away. It compares, hashes and pickles as that text.
 

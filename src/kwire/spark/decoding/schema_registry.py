@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from kwire.engine.common.secret import Secret
+from kwire.engine.common.secret import Secret, shown_path
 from kwire.errors import ConfigError, RegistryError, UnknownSchemaError
 from kwire.registry.avro_text import AvroText, avro_text
 
@@ -108,7 +108,7 @@ def parse_registry(
         raise ConfigError(_NO_URL.format(option))
     for name, file in (("caFile", ca_file), ("certFile", cert_file), ("keyFile", key_file)):
         if file and not os.path.isfile(file):
-            raise ConfigError(f"{option}.{name}: there is no file {file}")
+            raise ConfigError(f"{option}.{name}: there is no file {shown_path(file)}")
     if key_file and not cert_file:
         raise ConfigError(f"{option}.keyFile is given without {option}.certFile")
     url = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
