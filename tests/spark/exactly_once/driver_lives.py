@@ -55,9 +55,9 @@ class Life:
             return False
         return True
 
-    def wait(self) -> str:
+    def wait(self, limit_s: float = MAX_LIFE_S * 2) -> str:
         """What it has printed, when it ends by itself."""
-        told, _ = self.process.communicate(timeout=MAX_LIFE_S * 2)
+        told, _ = self.process.communicate(timeout=limit_s)
         return told
 
 

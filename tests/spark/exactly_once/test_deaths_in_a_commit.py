@@ -21,13 +21,13 @@ from tests.brokers import Cluster
 from tests.brokers.spark_jars import LIMITS_BATCHES, spark_is
 from tests.snippets import ROOT
 from tests.spark.exactly_once.driver_lives import life, read
-from tests.spark.exactly_once.dying_source import DEATH, VICTIM
+from tests.spark.exactly_once.dying_source import DEATH, FOLDER, VICTIM
 from tests.thorough import SOAK
 
 pytestmark = [
     pytest.mark.wall_clock,
     pytest.mark.spark,
-    pytest.mark.timeout(1500),
+    pytest.mark.timeout(4000 if SOAK else 1500),
     pytest.mark.skipif(not spark_is(LIMITS_BATCHES), reason="streams have batches of limited size from Spark 4.2 on"),
 ]
 
@@ -36,6 +36,7 @@ ROWS = [b"%d" % number for number in range(BATCHES * OF_A_BATCH)]
 DEATHS = [(0, "returned"), (2, "returned"), (3, "half"), (4, "finish"), (5, "sweep")]
 SOME_DEATHS = DEATHS if SOAK else [DEATHS[1], DEATHS[-1]]
 NOBODY = "-1:"
+_MAX_LIFE_S = 600.0
 _LATE = "Python worker failed to connect back"
 CASES = [("local[2,4]", "worker"), *([("local-cluster[2,1,1024]", "executor")] if SOAK else [])]
 
@@ -51,13 +52,13 @@ class Query:
         for path in Path(pyspark.__file__).parent.iterdir():
             (home / path.name).symlink_to(path)
         path = os.pathsep.join(filter(None, [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH")]))
-        self._environment = {"PYTHONPATH": path, "SPARK_HOME": str(home), VICTIM: victim}
+        self._environment = {"PYTHONPATH": path, "SPARK_HOME": str(home), VICTIM: victim, FOLDER: str(folder)}
 
     def run(self, death: str) -> tuple[int, str]:
         """The exit code of a driver, and what it said; another one is started where Spark was too slow for itself."""
         while True:
             with life(*self._given, environment={**self._environment, DEATH: death}) as running:
-                said = running.wait()
+                said = running.wait(_MAX_LIFE_S)
             if running.process.returncode != 1 or _LATE not in said:
                 return running.process.returncode, said
 
