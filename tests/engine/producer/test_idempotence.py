@@ -112,6 +112,22 @@ def test_a_broker_that_has_no_id_yet_is_not_asked_at_every_send() -> None:
     assert world.leader.values() == [b"%d" % number for number in range(500)]
 
 
+@pytest.mark.parametrize(("producer_id", "epoch"), [(-1, -1), (-1, 0), (7, -1)])
+@pytest.mark.parametrize("demanded", [None, True])
+def test_a_producer_id_that_is_none_is_asked_for_again(demanded: bool | None, producer_id: int, epoch: int) -> None:
+    """Records with it would be plain ones, and nobody would know."""
+    world = ProducerWorld(linger_ms=0, enable_idempotence=demanded)
+    honest = world.leader.handlers[INIT_PRODUCER_ID]
+    lie = protocol.InitProducerIdResponse(producer_id=producer_id, producer_epoch=epoch)
+    world.leader.handlers[INIT_PRODUCER_ID] = lambda message, version, now: lie
+    delivery = world.send(b"v")
+    world.run(world.now + 5)
+    assert f"producer id {producer_id}, epoch {epoch}" in str(world.sender.identity.last_error)
+    world.leader.handlers[INIT_PRODUCER_ID] = honest
+    world.complete(delivery)
+    assert sequences(world) == [0]
+
+
 def test_in_a_cluster_of_old_and_new_brokers_the_new_ones_get_sequences() -> None:
     old, new = Leader("0.10.2.2", 0, Address("a", 1)), Leader("4.4.0", 1, Address("b", 1))
     world = ProducerWorld(old, new, topics={"t": [0, 1]}, linger_ms=0)

@@ -179,6 +179,11 @@ class Idempotence(IdempotenceBase, Lifecycle, Recoverable):
         if response.error_code:
             self._on_refusal(error_for(response.error_code, "InitProducerId"), now)
             return
+        if response.producer_id < 0 or response.producer_epoch < 0:
+            from kwire.engine.transactions.identity import without_id  # late: no broker says so
+
+            self._ask_later(without_id(response), now)
+            return
         self.producer_id = response.producer_id
         self.epoch = response.producer_epoch
         self.move(KNOWN)

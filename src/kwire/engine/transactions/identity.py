@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kwire import protocol
 from kwire._codec import ASKING, KNOWN, REFUSED, IdempotenceBase, PartitionQueue
 from kwire._typing import override
 from kwire.engine.common.lifecycle import Lifecycle, Moves, State
@@ -29,6 +30,12 @@ MOVES: Moves = {
     KNOWN: State("batches are numbered", {KNOWN: "another epoch", REFUSED: "the producer can no longer be used"}),
     REFUSED: State("nothing is sent any more", {}),
 }
+
+
+def without_id(response: protocol.InitProducerIdResponse) -> KafkaError:
+    """The error for an answer by which no batch can be numbered."""
+    given = f"producer id {response.producer_id}, epoch {response.producer_epoch}"
+    return KafkaError(f"the answer to InitProducerId has {given}: both must be at least 0")
 
 
 class TransactionalIdentity(IdempotenceBase, Lifecycle, Recoverable):

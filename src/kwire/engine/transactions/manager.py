@@ -52,7 +52,7 @@ from kwire.engine.common.retry import MAY_BE_WRITTEN
 from kwire.engine.groups.committable import CommittableOffsets
 from kwire.engine.groups.membership import GroupMetadata
 from kwire.engine.settings.clients import ProducerSettings
-from kwire.engine.transactions.identity import TransactionalIdentity
+from kwire.engine.transactions.identity import TransactionalIdentity, without_id
 from kwire.engine.transactions.offsets import SentOffsets
 from kwire.engine.transactions.outcome import Outcome
 from kwire.engine.transactions.prepared import V1, V2, PreparedTransaction
@@ -621,8 +621,7 @@ class TransactionManager(Lifecycle, Recoverable):
     def on_id(self, response: protocol.InitProducerIdResponse, version: int, now: float) -> None:
         """The coordinator assigned an id and an epoch. Records without them would be outside of every transaction."""
         if response.producer_id < 0 or response.producer_epoch < 0:
-            given = f"producer id {response.producer_id}, epoch {response.producer_epoch}"
-            self._die(KafkaError(f"the answer to InitProducerId has {given}: both must be at least 0"))
+            self._die(without_id(response))
             return
         self.identity.set(response.producer_id, response.producer_epoch)
         self._epoch_is_new = True
