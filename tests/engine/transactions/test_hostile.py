@@ -13,7 +13,14 @@ from kwire.engine.transactions.outcome import Outcome
 from kwire.engine.transactions.requests import TransactionRequests
 from kwire.errors import KafkaError, ProducerFencedError, TransactionError
 from kwire.schema.api_keys import FIND_COORDINATOR, INIT_PRODUCER_ID
-from kwire.schema.error_codes import COORDINATOR_LOAD_IN_PROGRESS, PRODUCER_FENCED, UNKNOWN_PRODUCER_ID
+from kwire.schema.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    NOT_COORDINATOR,
+    PRODUCER_FENCED,
+    TRANSACTION_ABORTABLE,
+    UNKNOWN_PRODUCER_ID,
+)
 from tests.engine.transactions.world import TransactionalProducer, TransactionWorld
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -81,6 +88,21 @@ def test_fencing_after_a_lost_answer_leaves_a_commit_open_and_an_abort_not(versi
     error = error_of(getattr(producer.manager, verb)(producer.now), producer)
     assert isinstance(error, ProducerFencedError)
     assert bool(getattr(error, "__notes__", None)) == (verb == "commit")
+
+
+@VERSIONS
+@pytest.mark.parametrize(("code", "is_open"), [(NOT_COORDINATOR, False), (COORDINATOR_NOT_AVAILABLE, True)])
+@pytest.mark.parametrize("then", [PRODUCER_FENCED, TRANSACTION_ABORTABLE])
+def test_a_commit_that_may_be_in_the_coordinators_log_is_not_said_to_be_none(
+    version: int, code: int, is_open: bool, then: int
+) -> None:
+    """The answer to a repeated one would have it aborted: the caller must not be told that nothing was committed."""
+    world, producer = opened(version)
+    world.faults.error("EndTxn", code)
+    world.faults.error("EndTxn", then)
+    error = error_of(producer.manager.commit(producer.now), producer)
+    assert bool(getattr(error, "__notes__", None)) == is_open
+    assert (producer.state == states.ABORTABLE) == (then == TRANSACTION_ABORTABLE and not is_open)
 
 
 @VERSIONS

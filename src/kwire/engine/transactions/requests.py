@@ -34,7 +34,9 @@ from kwire.schema.api_keys import (
 )
 from kwire.schema.error_codes import (
     CONCURRENT_TRANSACTIONS,
+    COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
+    NOT_COORDINATOR,
     REQUEST_TIMED_OUT,
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     UNSUPPORTED_VERSION,
@@ -55,6 +57,8 @@ _END_V2 = range(6)
 _ADD_OFFSETS = range(5)
 _DESCRIBE = range(1)
 _NEVER_DESCRIBED = frozenset({TRANSACTIONAL_ID_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION})
+_NOT_TAKEN_IN = frozenset({NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, CONCURRENT_TRANSACTIONS})
+"""Codes of a coordinator that has not begun what it was asked for; others may come after it was written to its log."""
 
 MAX_GROUPS = 100
 """So many groups' coordinators are known at once; one that is used again later is looked up again."""
@@ -119,7 +123,7 @@ class TransactionRequests(Recoverable):
         """Some group is part of the transaction."""
         self._commits = False
         self.may_have_committed = False
-        """The coordinator was asked to commit, and has not answered."""
+        """The coordinator was asked to commit, and has not answered, or in a way that leaves open whether it did."""
         self._dialogue.succeeded()
 
     def use_id(self, transactional_id: str) -> None:
@@ -356,10 +360,14 @@ class TransactionRequests(Recoverable):
         if self._api_key == DESCRIBE_TRANSACTIONS:
             self._take_no_description(error, coordinator, now)
         elif self._may_pass(coordinator, error, now):
-            self.may_have_committed = self.may_have_committed or self._commits
+            self._note_commit()
             self._dialogue.retry(error, now)
         else:
             self._owner.on_failure(self._api_key, error, now)
+
+    def _note_commit(self) -> None:
+        """What was asked last may have been carried out."""
+        self.may_have_committed = self.may_have_committed or self._commits
 
     def _may_pass(self, coordinator: Coordinator, error: KafkaError, now: float) -> bool:
         lost = coordinator.is_lost(error, now)
@@ -369,6 +377,8 @@ class TransactionRequests(Recoverable):
         api_key = self._api_key
         error = error_for(code, f"{protocol.APIS[api_key].name} of transactional id {self.transactional_id!r}{what}")
         if coordinator.is_lost(error, now) or error.retriable:
+            if code not in _NOT_TAKEN_IN:
+                self._note_commit()
             begins = api_key in (ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, TXN_OFFSET_COMMIT)
             soon = code == CONCURRENT_TRANSACTIONS and begins and not self.partitions.added
             self._dialogue.retry(error, now, soon=soon)
