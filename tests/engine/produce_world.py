@@ -30,7 +30,7 @@ class Leader(Broker):
     def __init__(self, release: str = "4.4.0", node_id: int = 0, address: Address = HERE) -> None:
         super().__init__(release, node_id, address)
         self.logs: dict[tuple[str, int], list[Any]] = {}
-        self.state: dict[tuple[str, int, int], tuple[int, int, list[tuple[int, int]]]] = {}
+        self.state: dict[tuple[str, int, int], tuple[int, int, list[tuple[int, int, int]]]] = {}
         self.script: list[Any] = []
         self.producer_ids = 100
         self.init_errors: list[int] = []
@@ -112,12 +112,12 @@ class Leader(Broker):
             return 47, None
         if header.producer_epoch > epoch:
             epoch, following, recent = header.producer_epoch, 0, []
-        for sequence, offset in recent:
-            if sequence == header.base_sequence:
+        for sequence, count, offset in recent:
+            if (sequence, count) == (header.base_sequence, header.count):
                 return 0, offset
         if header.base_sequence != following:
             return 45, None
-        recent = [*recent[-4:], (header.base_sequence, end)]
+        recent = [*recent[-4:], (header.base_sequence, header.count, end)]
         self.state[key] = (epoch, following + header.count, recent)
         return 0, None
 

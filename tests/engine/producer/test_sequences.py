@@ -197,3 +197,18 @@ def test_a_duplicate_of_a_batch_whose_fate_was_open_is_believed(unanswered: Any)
     world.leader.script = [unanswered, 46]
     [a] = send_all(world, b"A")
     assert world.complete(a) == [-1]
+
+
+@pytest.mark.parametrize(("fault", "is_written"), [("unheard", True), ("unseen", False)])
+def test_parts_of_a_batch_that_may_be_written_are_never_numbered_anew(fault: str, is_written: bool) -> None:
+    """The topic's limit was lowered after the first try: the leader recognises the batch, but not its parts."""
+    world = ProducerWorld(batch_size=100_000)
+    world.complete(world.send(b"warm"))
+    world.leader.script = [fault]
+    deliveries = send_all(world, b"A", b"B", b"C")
+    world.run(lambda: not world.leader.script)
+    world.leader.most_records = 1
+    world.run(lambda: all(delivery.done() for delivery in deliveries))
+    world.complete(world.send(b"next"))
+    assert world.leader.values() == [b"warm", b"A", b"B", b"C", b"next"]
+    assert [delivery.exception() is not None for delivery in deliveries] == [is_written] * 3

@@ -369,7 +369,9 @@ cdef Batch part_of_batch(Accumulator owner, Batch whole, int32_t index, list mad
     part.first_index = whole.first_index + index
     part.attempts = whole.attempts
     part.last_error = whole.last_error
+    part.may_be_written = whole.may_be_written
     if whole.base_sequence >= 0:
+        part.may_be_within = whole.may_be_within or whole.may_be_written
         part.producer_id = whole.producer_id
         part.producer_epoch = whole.producer_epoch
         part.base_sequence = (whole.base_sequence + index) & 0x7FFFFFFF

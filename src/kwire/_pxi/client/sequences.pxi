@@ -26,7 +26,8 @@
 #
 # A refusal is proof only for the oldest batch with a sequence; the others were refused because they came too early. A
 # batch that is refused although a later one was acknowledged fails: the broker lost its state in between, and the batch
-# would be out of order, or twice, in the log. The epoch is the partition's: others keep theirs, which brokers allow as
+# would be out of order, or twice, in the log. So does a part of a batch that was split after a try without an answer: a
+# broker recognises the batch, but not its parts. The epoch is the partition's: others keep theirs, which brokers allow as
 # they keep the state of each partition by itself. (KIP-360, and TransactionManager of the Java client.)
 
 cpdef enum:

@@ -317,7 +317,7 @@ class Sender(SenderBase, Recoverable):
             self._fail(batch, error)
 
     def _on_refused_sequence(self, batch: Batch, error: BrokerError, now: float) -> None:
-        if batch.queue.sequences.is_overtaken(batch):
+        if batch.may_be_within or batch.queue.sequences.is_overtaken(batch):
             self._fail(batch, error)
             return
         if self.transactions is not None:
