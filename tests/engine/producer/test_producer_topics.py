@@ -11,7 +11,8 @@ from uuid import UUID
 import pytest
 
 from kwire import errors
-from kwire._codec import PartitionQueue, TopicQueue
+from kwire._codec import Delivery, PartitionQueue, TopicQueue
+from kwire.engine.metadata.metadata import metadata_request
 from kwire.fronts.metrics import Metrics, add_producer
 from tests.engine import produce_world
 from tests.engine.produce_world import Leader, ProducerWorld
@@ -77,6 +78,35 @@ def test_metadata_that_shows_fewer_partitions_of_the_same_topic_is_not_believed(
     world.core.cluster.refresh(world.now)
     world.run(world.now + 0.5)
     assert world.accumulator.topics["t"].known == 4
+
+
+def test_a_late_acknowledgement_of_a_log_that_is_gone_says_nothing_of_the_next() -> None:
+    """The leader of the new log has no state of the producer, and would take the batches in any order."""
+    world = ProducerWorld(linger_ms=0, batch_size=0)
+    world.complete(world.send(b"0"))
+    [queue] = world.accumulator.topics["t"].queues[:1]
+
+    def slowly(message: Any, version: int, now: float) -> Any:
+        world.leader.handlers[0] = world.leader.produce
+        world.leader.holds = 5.0
+        return world.leader.produce(message, version, now)
+
+    world.leader.handlers[0] = slowly
+    late = world.send(b"1")
+    world.run(world.now + 1)
+    world.core.cluster.forget("t")
+    produce_world.TOPIC_IDS["t"] = UUID(int=99)
+    world.core.cluster.apply(
+        world.leader.metadata(metadata_request(12, ["t"], allow_auto_create=False), 12, world.now),
+        12,
+        asked_for=["t"],
+        wanted=["t"],
+        now=world.now,
+    )
+    world.sender._on_metadata(world.now)
+    waiting = [world.send(b"%d" % number) for number in range(2, 6)]
+    world.run(late.done)
+    assert [len(queue.in_flight), *map(Delivery.done, waiting)] == [1, False, False, False, False]
 
 
 def test_a_topic_that_failed_is_no_longer_asked_for() -> None:

@@ -97,6 +97,7 @@ cdef class Batch:
     cdef public int attempts
     cdef public bint may_be_written       # some try of it was not answered, or in a way that leaves that open
     cdef readonly bint may_be_within      # the log may have it in the batch that was split, so a refusal proves nothing
+    cdef bint left_behind                 # in flight to a log that its topic has no more
     cdef public object last_error
 
     def __cinit__(self):

@@ -82,6 +82,7 @@ cdef class PartitionQueue:
         cdef bint is_open = self.waiting.is_empty()
         cdef Batch batch = self.open if is_open else <Batch>self.waiting.first()
         taken.append(batch)
+        batch.left_behind = False
         if self.last_in_flight is None:
             self.first_in_flight = batch
         else:
@@ -101,7 +102,11 @@ cdef class PartitionQueue:
         self.topic.owner._mark_ready(self)
 
     cdef int _leave_leader(self) except -1:
-        """Its next leader may have no state of the producer."""
+        """Its next leader may have no state of the producer, whatever the last one still answers."""
+        cdef Batch batch = self.first_in_flight
+        while batch is not None:
+            batch.left_behind = True
+            batch = batch.next_in_flight
         self.sequences.acknowledged_by = -1
         return self._leave_sink()
 

@@ -100,7 +100,7 @@ cdef class Sequences:
             self.last_acknowledged = last
         if self.state == UNRESOLVED and self._is_complete():
             self.state = STEADY
-        if not batch.batch_result.done:
+        if not batch.batch_result.done and not batch.left_behind:
             self.acknowledged_by = node
         return 0
 
