@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -607,6 +608,33 @@ def test_callbacks_are_left_to_the_driver_and_run_once() -> None:
     assert seen == [delivery]
     delivery.add_done_callback(seen.append)
     assert seen == [delivery, delivery]
+
+
+class Waiter:
+    """A future of an event loop that runs on another thread."""
+
+    def __iter__(self) -> Iterator[Waiter]:
+        yield self
+
+
+def test_tasks_on_another_thread_go_on_while_others_are_still_to_be_woken() -> None:
+    """Each takes its future off the batch as soon as it runs, which may be at once."""
+    world = ProducerWorld()
+    waiting: dict[Waiter, Any] = {}
+    woken: list[Waiter] = []
+
+    def wake(future: Waiter) -> None:
+        woken.append(future)
+        waiting[future].close()
+
+    world.accumulator.future_for = lambda delivery: Waiter()
+    world.accumulator.settle_future = wake
+    deliveries = [world.send(b"v") for _ in range(5)]
+    for delivery in deliveries:
+        task: Any = delivery.__await__()
+        waiting[next(task)] = task
+    world.complete(*deliveries)
+    assert woken == list(waiting)
 
 
 def test_callbacks_follow_records_that_were_staged_and_split() -> None:

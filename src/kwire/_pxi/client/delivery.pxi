@@ -110,9 +110,19 @@ cdef class BatchResult:
                 self.handed_on += 1
             self.callbacks = None
         if self.futures is not None:
-            for future, delivery in self.futures.items():
+            self._hand_on_futures()
+        return 0
+
+    cdef int _hand_on_futures(self) except -1:
+        """A task that is woken, on a thread of its own, takes its future off while others are still to be woken."""
+        cdef dict futures = self.futures
+        self.futures = None
+        try:
+            for future, delivery in futures.items():
                 (<Delivery>delivery)._add_future(future)
-            self.futures = None
+        except BaseException:
+            self.futures = futures
+            raise
         return 0
 
     cdef int add_callback(self, list fresh) except -1:
