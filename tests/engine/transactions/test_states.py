@@ -267,6 +267,36 @@ def test_with_version_1_the_epoch_is_raised_after_a_batch_that_failed() -> None:
     assert world.committed() == [b"w"]
 
 
+def test_before_kafka_2_5_the_sequence_of_a_batch_that_may_be_written_is_not_given_again() -> None:
+    """The leader would take the next transaction's record for a repetition, and drop it as if it were written."""
+    world = TransactionWorld(1, release="2.3.1")
+    producer = world.producer()
+    producer.init()
+    producer.begin()
+    world.faults.close("Produce", after_effect=True)
+    world.faults.error("Produce", 29)
+    producer.send("t", b"written", partition=0)
+    assert "TOPIC_AUTHORIZATION_FAILED" in str(error_of(producer.manager.commit(producer.now), producer))
+    assert "not known whether a batch was written" in str(error_of(producer.manager.abort(producer.now), producer))
+    assert (producer.state, world.committed()) == (states.FATAL, [])
+
+
+def test_before_kafka_2_5_a_batch_that_is_written_twice_keeps_its_sequence() -> None:
+    world = TransactionWorld(1, release="2.3.1")
+    producer = world.producer()
+    producer.init()
+    producer.begin()
+    world.faults.close("Produce", after_effect=True)
+    world.faults.error("Produce", 46)
+    producer.complete([producer.send("t", b"written", partition=0)])
+    world.faults.error("Produce", 29)
+    producer.send("t", b"refused", partition=0)
+    error_of(producer.manager.commit(producer.now), producer)
+    producer.abort()
+    producer.transact(b"next", partition=0)
+    assert world.committed() == [b"next"]
+
+
 def test_the_next_transaction_is_of_version_2_once_the_cluster_is() -> None:
     world, producer = ready(1)
     producer.transact(b"one")

@@ -90,8 +90,8 @@ cdef class Sequences:
             self.acknowledged_by = -1
         return 0
 
-    cdef inline int acknowledge(self, Batch batch, int node) noexcept:
-        """That leader has the batch, which may have failed here meanwhile."""
+    cpdef int acknowledge(self, Batch batch, int node) noexcept:
+        """That leader (-1: not known which) has the batch, which may have failed here meanwhile."""
         cdef int32_t last
         if not self.owns(batch):
             return 0

@@ -292,6 +292,7 @@ class Sender(SenderBase, Recoverable):
         if row is None:
             self._fail(batch, KafkaError(f"the response to Produce has no entry for {batch.place}"))
         elif row.error_code == DUPLICATE_SEQUENCE_NUMBER and batch.may_be_written:
+            batch.queue.sequences.acknowledge(batch, -1)
             self._accumulator.complete(batch, -1, -1, None)
         elif row.error_code == MESSAGE_TOO_LARGE and self._accumulator.split(batch):
             return

@@ -327,16 +327,18 @@ class TransactionManager(Lifecycle, Recoverable):
         if self.state not in UNFINISHED:
             return
         if batch.base_sequence >= 0 and not self.is_v2:
-            self._note_gap(batch.queue, error)
+            self._note_gap(batch, error)
         if self._failed is None:
             self._failed = error
         self._sender.needs_turn = True
 
-    def _note_gap(self, queue: PartitionQueue, error: KafkaError) -> None:
+    def _note_gap(self, batch: Batch, error: KafkaError) -> None:
         """A sequence was given to a batch that may not be in the log."""
         if self._can_bump:
             self._needs_bump = True
-        code = error.code if isinstance(error, BrokerError) and error.code not in MAY_BE_WRITTEN else None
+        queue, code = batch.queue, None
+        if isinstance(error, BrokerError) and error.code not in MAY_BE_WRITTEN and not batch.may_be_written:
+            code = error.code
         self._gaps[queue] = code if self._gaps.get(queue, code) is not None else None
 
     # -- changing state ---------------------------------------------------------------------------------------------
