@@ -125,6 +125,19 @@ def test_a_transaction_has_what_was_sent_in_it(broker: Broker, run: Run) -> None
     assert values(broker, isolation_level="read_committed") == [b"1", b"3"]
 
 
+def test_what_is_sent_outside_of_a_transaction_is_refused_and_not_kept_for_the_next(broker: Broker, run: Run) -> None:
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap_servers, value_serializer=slow_json, transactional_id="x") as producer:
+            await producer.init_transactions()
+            with pytest.raises(errors.TransactionStateError, match="no transaction is open"):
+                producer.send("t", 1)
+            async with producer.transaction():
+                producer.send("t", 2)
+
+    run(main())
+    assert values(broker, isolation_level="read_committed") == [b"2"]
+
+
 def test_no_more_wait_than_may(broker: Broker, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serializing, "MAX_WAITING", 4)
 

@@ -101,7 +101,7 @@ class Producer(LoopProducerBase, TransactionCalls):
         if not (has_to_be_awaited(key) or has_to_be_awaited(value)):
             super()._add_serializers(key, value)
             return
-        self._late = LateSending(key, value, self._accumulator.check_open, self._drain_buffer, self._driver.wake)
+        self._late = LateSending(key, value, self._accumulator.check_taking, self._drain_buffer, self._driver.wake)
         self._intercept_by(self._late.send)
 
     @override

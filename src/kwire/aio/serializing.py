@@ -160,14 +160,14 @@ class LateSending:
         self,
         key: Serializer | None,
         value: Serializer | None,
-        check_open: Callable[[], object],
+        check_taking: Callable[[], object],
         drain: Callable[[], Coroutine[Any, Any, None]],
         wake: Callable[[], None],
     ) -> None:
         self._serializers = (("key", key), ("value", value))
         self._at_once = Serialization(key, value)
         self._never_at_once = any(map(has_to_be_awaited, (key, value))) and not self._may_be_at_once()
-        self._check_open = check_open
+        self._check_taking = check_taking
         self._drain = drain
         self._wake = wake
         self._waiting: deque[tuple[LateDelivery, Callable[[], Coroutine[Any, Any, Delivery]]]] = deque()
@@ -190,7 +190,7 @@ class LateSending:
             return send(topic, value, key, partition, timestamp, headers, nowait)
         if self._is_closing:
             raise ClientClosedError(CLOSED)
-        self._check_open()
+        self._check_taking()
         if len(self._waiting) >= MAX_WAITING:
             raise BufferFull(f"{MAX_WAITING} records wait for their serializers: await drain() between sends")
         loop = asyncio.get_running_loop()

@@ -177,6 +177,11 @@ cdef class Accumulator:
         if self.why_closed is not None:
             raise _errors.ClientClosedError(self.why_closed)
 
+    def check_taking(self):
+        """Raises what send() would now, whatever the record."""
+        if self.barred is not None:
+            raise self._refusal()
+
     def bar(self, refusal):
         """From now on send() raises what `refusal()` returns; with None it takes records, unless it is closed."""
         if self.why_closed is None:
