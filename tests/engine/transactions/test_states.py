@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire import protocol
+from kwire.engine.calls.lookup import TRANSACTION
 from kwire.engine.groups.tenure import ConsumerGroupMetadata
 from kwire.engine.transactions import requests, states
 from kwire.engine.transactions.identity import TransactionalIdentity
@@ -216,6 +217,35 @@ def test_an_answer_that_is_lost_is_asked_for_again(version: int, api: str, does:
         producer.send_offsets({("in", 0): number}, NOBODY)
         producer.commit()
     assert world.committed() == [b"0", b"1", b"2"]
+
+
+@VERSIONS
+@pytest.mark.parametrize("verb", ["commit", "abort", "begin_and_send", "init"])
+def test_the_next_coordinator_is_asked_while_the_last_one_hangs(version: int, verb: str) -> None:
+    """Its connection stays open, and the metadata goes on naming it; a request has 30 s."""
+    world = TransactionWorld(version, transaction_state_log_num_partitions=5)
+    producer = world.producer()
+    producer.init()
+    hanging = world.cluster.coordinators.leader(TRANSACTION, "tx")
+    assert hanging is not None
+    other = next(node for node in world.cluster.nodes.ids if node != hanging)
+    for partition in world.cluster.topics["t"].partitions:
+        world.cluster.move_leader(partition, other)
+    producer.transact(b"before")
+    if verb in ("commit", "abort"):
+        producer.begin()
+        producer.complete(producer.send_all(b"v"))
+    world.hang(hanging, 1000.0)
+    world.move_coordinator(TRANSACTION, "tx", other)
+    begun = world.now
+    if verb == "begin_and_send":
+        producer.begin()
+        producer.complete(producer.send_all(b"v"))
+    elif verb == "init":
+        producer.init(again=True)
+    else:
+        getattr(producer, verb)()
+    assert world.now - begun < 5
 
 
 @VERSIONS

@@ -1,8 +1,9 @@
 """The coordinator of one group or transactional id: which broker it is, and requests to it.
 
-Layer 3, no I/O. Looked up at the first request, and again after `is_lost` got that it has moved or cannot be
-reached. Requests wait for the look-up, which is repeated while its error may pass; an error that will not pass
-(GROUP_AUTHORIZATION_FAILED) fails them. Nothing is sent twice: whether to repeat a request is its component's decision.
+Layer 3, no I/O. Looked up at the first request, and again after `is_lost` got that it has moved or cannot be reached,
+or where `look_again` says that it is silent. Requests wait for the look-up, which is repeated while its error may pass;
+an error that will not pass (GROUP_AUTHORIZATION_FAILED) fails them. Nothing is sent twice: whether to repeat a request
+is its component's decision.
 
     unknown     a request begins the look-up
     looking up  any broker is asked, a second one where the first is silent; after an error that may pass, again
@@ -102,6 +103,7 @@ class Coordinator(Recoverable):
         self._sent = 0
         self._troubled_since: float | None = None
         self.on_trouble: Callable[[str, float, float], object] = _ignore
+        self.on_elsewhere: Callable[[float], object] = _stay
         self.recover_with(core)
 
     @property
@@ -171,6 +173,11 @@ class Coordinator(Recoverable):
         """Whether an answer comes in on the connection of that request."""
         return self._core.is_receiving(request.target, Purpose.COORDINATOR)
 
+    def look_again(self, now: float) -> None:
+        """It does not answer: looks up whether it is another broker by now, which `on_elsewhere(now)` tells."""
+        if self.node is not None:
+            self._look_up(now)
+
     def hang_up(self, request: Request, now: float) -> None:
         """Closes the connection of that request, which may be half open, though the coordinator is being looked up
         already; the next request looks it up."""
@@ -229,10 +236,13 @@ class Coordinator(Recoverable):
         self._stop_asking()
         self._failures = 0
         self._missed_since, self._has_warned = None, False
+        is_elsewhere = self.node not in (None, node)
         self.node = node
         waiting, self._waiting = self._waiting, []
         for request in waiting:
             request.send(now)
+        if is_elsewhere:
+            self.on_elsewhere(now)
 
     def _on_error(self, error: KafkaError, now: float) -> None:
         self._asked = None
@@ -288,6 +298,10 @@ class Coordinator(Recoverable):
 
 def _ignore(what: str, since: float, now: float) -> None:
     """Trouble is not reported."""
+
+
+def _stay(now: float) -> None:
+    """What was asked of the broker before is waited for."""
 
 
 def _is_unknown_api(error: KafkaError) -> bool:

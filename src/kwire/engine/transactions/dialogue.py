@@ -1,7 +1,8 @@
 """One request about a transaction at a time, and the wait before the next try.
 
 Layer 3, no I/O. What is to be asked is derived from the state anew each time, so nothing is queued here, and after a
-interrupted step the state asks again.
+interrupted step the state asks again. While a coordinator is silent it is looked up again, ever more seldom: another
+broker may be in its place long before the time of the request is over.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import MessageOrBuilder
 from kwire.engine.common.retry import concurrent_wait
-from kwire.errors import KafkaError
+from kwire.engine.connections.link import HANGS_AFTER_S
+from kwire.errors import ConnectError, KafkaError
 
 if TYPE_CHECKING:
     from kwire._codec import Request
@@ -36,6 +38,8 @@ class Dialogue(Recoverable):
         self._on_failure = on_failure
         self._request: Request | WaitingRequest | None = None
         self._timer: Timer | None = None
+        self._asked: Coordinator | None = None
+        self._look: Timer | None = None
         self._failures = 0
 
     @property
@@ -62,7 +66,9 @@ class Dialogue(Recoverable):
             versions=versions,
         )
         if not request.done:
-            self._request = request
+            self._request, self._asked = request, coordinator
+            coordinator.on_elsewhere = partial(self._elsewhere, coordinator)
+            self._look_later(coordinator, HANGS_AFTER_S, now)
 
     def succeeded(self) -> None:
         """The last answer was good."""
@@ -83,18 +89,39 @@ class Dialogue(Recoverable):
             self._request.cancel()
         if self._timer is not None:
             self._timer.cancel()
-        self._request = self._timer = None
+        self._timer = None
+        self._end()
+
+    def _end(self) -> None:
+        """The request has its answer, or needs none."""
+        self._request = None
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+
+    def _look_later(self, coordinator: Coordinator, wait: float, now: float) -> None:
+        self._look = self._core.call_at(now + wait, partial(self._look_again, coordinator, wait))
+
+    def _look_again(self, coordinator: Coordinator, waited: float, now: float) -> None:
+        if self._request is not None:
+            self._look_later(coordinator, 2 * waited, now)
+            coordinator.look_again(now)
+
+    def _elsewhere(self, coordinator: Coordinator, now: float) -> None:
+        if self._request is not None and self._asked is coordinator:
+            self._request.cancel()
+            self._failed(coordinator, ConnectError(f"another broker than the silent one is {coordinator.what}'s"), now)
 
     def _wake(self, now: float) -> None:
         self._timer = None
         self._go_on(now)
 
     def _answered(self, coordinator: Coordinator, on_answer: OnAnswer, response: Any, version: int, now: float) -> None:
-        self._request = None
+        self._end()
         on_answer(coordinator, response, version, now)
         self._go_on(now)
 
     def _failed(self, coordinator: Coordinator, error: KafkaError, now: float) -> None:
-        self._request = None
+        self._end()
         self._on_failure(coordinator, error, now)
         self._go_on(now)
