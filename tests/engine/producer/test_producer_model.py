@@ -21,6 +21,9 @@ from tests.engine.model_cluster import TOPIC, Cluster
 from tests.engine.produce_world import ProducerWorld
 from tests.thorough import THOROUGH
 
+LIMITS = (2, 3, 10, 1_000_000)
+"""Of the records of a batch; they stand for max.message.bytes."""
+
 RELEASES = ("4.4.0", "4.4.0", "3.9.2", "2.8.2", "0.11.0.3")
 
 
@@ -137,6 +140,8 @@ class ModelWorld(ProducerWorld):
                 self.lose_all(address)
         elif chance < likely * 0.9:
             self.forget()
+        elif chance < likely:
+            self.cluster.max_records = self.rng.choice(LIMITS)
         self.cluster.look_again()
 
     def put(self, count: int) -> None:
