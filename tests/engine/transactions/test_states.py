@@ -297,16 +297,23 @@ def test_with_version_1_the_epoch_is_raised_after_a_batch_that_failed() -> None:
     assert world.committed() == [b"w"]
 
 
-def test_before_kafka_2_5_the_sequence_of_a_batch_that_may_be_written_is_not_given_again() -> None:
+@pytest.mark.parametrize(
+    ("is_written", "code", "named"),
+    [(True, 29, "TOPIC_AUTHORIZATION_FAILED"), (False, 45, "OUT_OF_ORDER_SEQUENCE_NUMBER")],
+)
+def test_before_kafka_2_5_a_sequence_that_the_log_may_know_is_not_given_again(
+    is_written: bool, code: int, named: str
+) -> None:
     """The leader would take the next transaction's record for a repetition, and drop it as if it were written."""
     world = TransactionWorld(1, release="2.3.1")
     producer = world.producer()
     producer.init()
     producer.begin()
-    world.faults.close("Produce", after_effect=True)
-    world.faults.error("Produce", 29)
+    if is_written:
+        world.faults.close("Produce", after_effect=True)
+    world.faults.error("Produce", code)
     producer.send("t", b"written", partition=0)
-    assert "TOPIC_AUTHORIZATION_FAILED" in str(error_of(producer.manager.commit(producer.now), producer))
+    assert named in str(error_of(producer.manager.commit(producer.now), producer))
     assert "not known whether a batch was written" in str(error_of(producer.manager.abort(producer.now), producer))
     assert (producer.state, world.committed()) == (states.FATAL, [])
 

@@ -95,6 +95,7 @@ from kwire.schema.api_keys import (
 from kwire.schema.error_codes import (
     CLUSTER_AUTHORIZATION_FAILED,
     INVALID_TXN_STATE,
+    OUT_OF_ORDER_SEQUENCE_NUMBER,
     PRODUCER_FENCED,
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     UNKNOWN_PRODUCER_ID,
@@ -339,6 +340,8 @@ class TransactionManager(Lifecycle, Recoverable):
         queue, code = batch.queue, None
         if isinstance(error, BrokerError) and error.code not in MAY_BE_WRITTEN and not batch.may_be_written:
             code = error.code
+        if code == OUT_OF_ORDER_SEQUENCE_NUMBER and queue not in self._gaps:
+            code = None  # no batch is missing before it: the log counts differently
         self._gaps[queue] = code if self._gaps.get(queue, code) is not None else None
 
     # -- changing state ---------------------------------------------------------------------------------------------
