@@ -389,6 +389,22 @@ def test_an_abort_waits_for_what_is_in_flight(version: int) -> None:
     assert world.committed() == [b"known"]
 
 
+@pytest.mark.parametrize(("version", "release"), [(1, "3.5.2"), (1, "4.4.0"), (2, "4.4.0")])
+def test_a_batch_that_ran_out_of_time_is_not_appended_to_the_next_transaction(version: int, release: str) -> None:
+    """Before Kafka 3.6 a leader does not ask whether a batch is late for its transaction."""
+    world = TransactionWorld(version, release=release)
+    producer = world.producer(delivery_timeout_ms=500)
+    producer.init()
+    producer.begin()
+    world.faults.delay("Produce", 2.0)
+    producer.send("t", b"late", partition=0)
+    assert "not delivered within" in str(error_of(producer.manager.commit(producer.now), producer))
+    producer.abort()
+    world.run(world.now + 3)
+    producer.transact(b"next", partition=0)
+    assert world.committed() == [b"next"]
+
+
 @VERSIONS
 def test_an_abort_that_fails_is_the_end(version: int) -> None:
     world, producer = ready(version)

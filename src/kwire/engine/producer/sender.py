@@ -278,6 +278,11 @@ class Sender(SenderBase, Recoverable):
         if self.transactions is not None:
             self.transactions.take_turn(now)
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether no request with batches waits for its response, also of those that have failed meanwhile."""
+        return not any(isinstance(request, PendingProduce) and request.batches for request in self._core._requests)
+
     def warn(self, text: str) -> None:
         """Tells the user something, once."""
         if text not in self._warned:

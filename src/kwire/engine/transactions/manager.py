@@ -35,6 +35,9 @@ has ended (KIP-890):
 A transaction that was detached stays open at the coordinator, for another process to end (`prepared.py`). The producer
 may go on under another transactional id, by `initialise`.
 
+Below 2 EndTxn waits for the answers to batches that ran out of time, too: a leader that appends one after the end takes
+it into the next transaction. With 2 their epoch shuts them out.
+
 EndTxn is not sent for a transaction that the coordinator cannot know. Below 2 that is exact, as a request
 whose answer was lost is repeated before. With 2 an abort is allowed that finds nothing.
 
@@ -128,6 +131,10 @@ class BatchSender(Protocol):
     needs_turn: bool
     transactional_id: str | None
     newest_version: int
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether no request with batches waits for its response."""
 
     def pump(self, now: float) -> None:
         """Sends what may leave."""
@@ -546,7 +553,7 @@ class TransactionManager(Lifecycle, Recoverable):
             self._requests.ask_partitions(now)
         elif self._requests.offsets:
             self._requests.ask_offsets(now, is_v2=self.is_v2)
-        elif state != OPEN and self._accumulator.is_empty:
+        elif state != OPEN and self._accumulator.is_empty and (self.is_v2 or self._sender.is_answered):
             if state == PREPARING:
                 self._end_preparing()
             elif state == DETACHING:
