@@ -370,7 +370,9 @@ class Fetcher(Recoverable):
 
     def _ask(self, source: Source, now: float) -> None:
         taken = source.next_in_queue(now)
-        states = [state for state in taken if self._node_of(state, now) == source.node]
+        states = [
+            state for state in taken if self._node_of(state, now) == source.node and self.positions.is_checked(state)
+        ]
         if states or source.session.rests:
             self._fetch(source, states, now)
         if len(states) < len(taken):
@@ -599,7 +601,7 @@ class Fetcher(Recoverable):
         if row.error_code:
             self._on_error_code(state, node, row, now)
         elif row.diverging_epoch.end_offset >= 0:
-            self.positions.truncate(state, row.diverging_epoch.end_offset, row.diverging_epoch.epoch)
+            self.positions.truncate(state, row.diverging_epoch.end_offset, row.diverging_epoch.epoch, now)
         elif now >= state.leader_until:
             state.preferred_replica = (row.preferred_read_replica, now + _REPLICA_FOR_S)
 
@@ -651,7 +653,8 @@ class Fetcher(Recoverable):
         error.failures = {state.tp: error}
         self._core.note_trouble(error, now)
         if code == OFFSET_OUT_OF_RANGE:
-            if not was_replica and not self.positions.reset(state):  # a replica may lag or lead: the leader is asked
+            # a replica may lag or lead: then the leader is asked
+            if not was_replica and not self.positions.reset(state, now):
                 state.fault = error
             return
         if not error.retriable:

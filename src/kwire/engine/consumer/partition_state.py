@@ -61,6 +61,12 @@ class Chunk:
         """The offset of the first record not handed out, or of the first after the chunk."""
         return self._offset_at(self.handed_out)
 
+    def handed_out_part(self, next_offset: int) -> Chunk:
+        """What of it was handed out, without the rest; `next_offset` follows."""
+        made = Chunk(self.records[: self.handed_out], next_offset, self.node)
+        made.delivered, made.handed_out = self.delivered, self.handed_out
+        return made
+
     def _offset_at(self, index: int) -> int:
         return self.records[index].offset if index < self.count else self.next_offset
 
@@ -188,9 +194,13 @@ class PartitionState:
     def lag(self) -> int | None:
         """How many offsets the log goes on for after what was handed out, as the last response said; None where that is
         not known. From any thread."""
-        chunks, end = self.chunks, self.log_end
-        position = next((chunk.next_to_hand_out for chunk in chunks if chunk.buffered), self.fetch_at)
+        position, end = self.next_to_hand_out, self.log_end
         return max(end - position, 0) if end >= 0 and position >= 0 else None
+
+    @property
+    def next_to_hand_out(self) -> int:
+        """The offset of the next record to hand out: the position, once all that was handed out has arrived."""
+        return next((chunk.next_to_hand_out for chunk in self.chunks if chunk.buffered), self.fetch_at)
 
     @property
     def buffered_bytes(self) -> int:
@@ -213,11 +223,26 @@ class PartitionState:
         return self.delivered if self.unfinished is None else self.unfinished
 
     def seek(self, offset: int, epoch: int = NO_EPOCH) -> None:
-        """Moves to `offset`, of that leader epoch; drops what was fetched or is being fetched."""
+        """Moves to `offset`, of that leader epoch; drops what was fetched or is being fetched. The caller is done with
+        what came before."""
+        self.unfinished = None
         self._begin_anew(offset, None, epoch)
 
     def reset(self, time: int) -> None:
-        """Has the position looked up by time."""
+        """Has the position looked up by time, as a seek that is not done yet."""
+        self.unfinished = None
+        self._begin_anew(NO_POSITION, time, NO_EPOCH)
+
+    def go_on_at(self, offset: int, epoch: int = NO_EPOCH) -> None:
+        """Fetches on from there, though the caller has sought nothing: what it may have of the last hand-out is still
+        settled, and what it may be processing stays unfinished."""
+        if self.unfinished is not None and self.unfinished[0] > offset:
+            self.unfinished = None
+        given = tuple(chunk.handed_out_part(offset) for chunk in self.chunks if chunk.handed_out > chunk.delivered)
+        self._begin_anew(offset, None, epoch, given)
+
+    def look_up(self, time: int) -> None:
+        """As `go_on_at`, where the offset has to be looked up; all that was handed out is settled."""
         self._begin_anew(NO_POSITION, time, NO_EPOCH)
 
     def set_end(self, offset: int) -> None:
@@ -231,14 +256,13 @@ class PartitionState:
         self.revision = next(_revisions)
         self.in_flight = False
 
-    def _begin_anew(self, offset: int, reset_to: int | None, epoch: int) -> None:
+    def _begin_anew(self, offset: int, reset_to: int | None, epoch: int, chunks: tuple[Chunk, ...] = ()) -> None:
         self.forget_asked()
-        self.chunks = ()
+        self.chunks = chunks
         self._offset = self.fetch_at = offset
         self.reset_to = reset_to
         self._epoch = self.offset_epoch = epoch
         self.awaits_committed = False
-        self.unfinished = None
         if self.moved is not None:
             self.moved.add(self)
         self.checked_epoch = NO_EPOCH

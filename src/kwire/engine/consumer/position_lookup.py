@@ -6,7 +6,8 @@ broker, and looked up further.
 
     committed  OffsetFetch, for a partition that is new to a consumer with a group; where nothing is committed, reset
     elections  where another broker leads a partition by now, it is asked although the last one has not answered
-    reset      ListOffsets, for a partition without a position and with a time to look it up by
+    reset      ListOffsets, for a partition without a position and with a time to look it up by. Where an offset is out
+               of range, only after all that was fetched before it is with the caller
     validate   OffsetForLeaderEpoch v3 and later, when the metadata has a newer leader epoch than the position was last
                checked for: a log that ends before the position was truncated (KIP-320). With an auto_offset_reset the
                position goes back to where the logs part, with a warning; with "none" it is a LogTruncationError
@@ -163,15 +164,19 @@ class PositionLookup(Recoverable):
             self._wake.cancel()
         self._wake = self._core.call_at(moment, self._on_change)
 
-    def truncate(self, state: PartitionState, end: int | None, epoch: int) -> None:
+    def truncate(self, state: PartitionState, end: int | None, epoch: int, now: float) -> None:
         """The leader's log of the partition parts from ours at `end`; None where the leader does not know.
 
-        A LogTruncationError comes again until the user seeks: the position stays unchecked.
+        What waits to be handed out is dropped. A LogTruncationError comes again until the user seeks: the position
+        stays unchecked.
         """
-        position = state.position
-        if end is not None and position <= end:
-            state.seek(position, state.offset_epoch)  # nothing that was delivered is gone
+        position = state.next_to_hand_out
+        if end is None and state.chunks:
+            self.back_off([state], now)  # what was fetched comes first
+        elif end is not None and position <= end:
+            state.go_on_at(position, state.offset_epoch)  # nothing that was handed out is gone
         elif not self._subscription.offset_reset.exists:
+            state.go_on_at(position, state.offset_epoch)
             state.fault = LogTruncationError(state.tp.topic, state.tp.partition, position, end)
         else:
             where = f"offset {end}" if end is not None else "auto_offset_reset"
@@ -180,16 +185,21 @@ class PositionLookup(Recoverable):
                 f"at {where}; records read after that may be delivered again, or others in their place"
             )
             if end is None:
-                self.reset(state)
+                self.reset(state, now)
             else:
-                state.seek(end, epoch)
+                state.go_on_at(end, epoch)
 
-    def reset(self, state: PartitionState) -> bool:
-        """Has the position looked up by auto_offset_reset; whether there is such a rule."""
+    def reset(self, state: PartitionState, now: float) -> bool:
+        """Has the position looked up by auto_offset_reset, once all that was fetched before is with the caller; whether
+        there is such a rule."""
         time = self._subscription.offset_reset.time()
-        if time is not None:
-            state.reset(time)
-        return time is not None
+        if time is None:
+            return False
+        if state.chunks:
+            self.back_off([state], now)
+        else:
+            state.look_up(time)
+        return True
 
     # -- committed offsets ------------------------------------------------------------------------------------------
 
@@ -242,9 +252,9 @@ class PositionLookup(Recoverable):
                 if row.error_code:
                     again.append(self._refused(state, row.error_code, "ListOffsets"))
                 elif (offset := offset_in(row, version)) != NO_OFFSET:
-                    state.seek(offset, row.leader_epoch)
+                    state.go_on_at(offset, row.leader_epoch)
                 else:
-                    state.reset(LATEST)  # a time after the last record
+                    state.look_up(LATEST)  # a time after the last record
         self._end(asked, again, now)
 
     # -- leader epochs ----------------------------------------------------------------------------------------------
@@ -255,7 +265,8 @@ class PositionLookup(Recoverable):
         if state.fetch_at < 0 or state.fault is not None or epoch <= state.checked_epoch:
             return False
         if state.offset_epoch in (NO_EPOCH, epoch):
-            state.checked_epoch = epoch
+            if not state.in_flight:  # else records of an earlier epoch may be on their way
+                state.checked_epoch = epoch
             return False
         return True
 
@@ -308,9 +319,9 @@ class PositionLookup(Recoverable):
                     again.append(self._refused(state, row.error_code, "OffsetForLeaderEpoch"))
                     continue
                 if row.end_offset < 0 or row.leader_epoch < 0:
-                    self.truncate(state, None, NO_EPOCH)
+                    self.truncate(state, None, NO_EPOCH, now)
                 elif row.end_offset < state.fetch_at:
-                    self.truncate(state, row.end_offset, row.leader_epoch)
+                    self.truncate(state, row.end_offset, row.leader_epoch, now)
                 else:
                     state.checked_epoch = epochs[tp]
         self._end(asked, again, now)
