@@ -128,6 +128,24 @@ def test_a_record_larger_than_a_producer_sends_by_default_moves_on(kind: str) ->
         assert len(dead(broker)[0][0] or b"") == 3_000_000
 
 
+@both
+def test_records_that_fill_a_producers_buffer_move_on_at_once(kind: str) -> None:
+    count = 4
+    with Broker(topics=(), max_request_bytes=2**26) as broker:
+        for topic, partitions in (("orders", count), ("orders.dead", 1)):
+            broker.create_topic(topic, partitions, settings={"max.message.bytes": "40000000"})
+        for partition in range(count):
+            broker.append("orders", [b"v" * 12_000_000, b"v" * 12_000_000], partition=partition)
+        broker.append("orders", [b"v" * 36_000_000])
+
+        def handle(record: Any) -> None:
+            raise ValueError
+
+        worker = Running(kind, broker, handle, retries=0, dead_letter_topic="orders.dead")
+        wait_until(lambda: worker.error or broker.offsets("orders.dead")[1] == 2 * count + 1)
+        worker.stop()
+
+
 # -- handlers -------------------------------------------------------------------------------------------------------
 
 

@@ -39,6 +39,8 @@ MAX_POLL_S = 1.0
 LOOK_EVERY_S = 0.1
 LARGEST_RECORD = 2**31 - 1
 """Of the producer: what a topic took, its retry topic is asked to take, too."""
+ANY_NUMBER_OF_BYTES = 2**63 - 1
+"""Of the producer's buffer: each lane has one record in it at most, which is in hand anyway."""
 FAREWELL_S = 5.0
 """For the last commit, for leaving the group, and for handlers that were cancelled: each takes so long at most."""
 STOPPED_BY = (signal.SIGTERM, signal.SIGINT)
@@ -169,7 +171,12 @@ class Work:
     async def _work(self) -> None:
         """From the subscription to the end; raises what ended it, where that was not `stop()`."""
         async with AsyncExitStack() as opened:
-            self._producer = Producer(self._servers, max_request_size=LARGEST_RECORD, **self._producer_options)
+            self._producer = Producer(
+                self._servers,
+                max_request_size=LARGEST_RECORD,
+                buffer_memory=ANY_NUMBER_OF_BYTES,
+                **self._producer_options,
+            )
             opened.push_async_callback(self._close, self._producer)
             self._consumer = Consumer(self._servers, **self._consumer_options)
             opened.push_async_callback(self._close, self._consumer)
@@ -302,7 +309,6 @@ class Work:
             error.add_note(f"The record is {_place(record)}; there is no dead_letter_topic for it.")
             raise error
         headers = self._failures.headers(item, topic, error, time.time() * 1000)
-        await self._producer.drain()
         await self._producer.send(topic, record.value, key=record.key, headers=headers)
         _log.warning("%s goes on to %s: %r", _place(record), topic, error)
 
