@@ -1,4 +1,4 @@
-"""What the shell, tables and `kwire.spark` ask of a client: what it knows already, and what no method returns.
+"""What the shell, tables, workers and `kwire.spark` ask of a client: what it knows already, and what no method returns.
 
 Layer 5, beside the bases of the clients: no protocol logic, no sockets. Not for users. What asks a cluster imports its
 question when it is called: a worker of Spark looks at topics only, and starts in half the time without all of them.
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kwire.engine.common.addresses import TopicPartition
     from kwire.engine.metadata.metadata import TopicInfo
     from kwire.engine.settings.options import Timeout
+    from kwire.fronts.consumer import ConsumerFront
 
     AnyClient = Client[Any]
 
@@ -41,6 +42,11 @@ def progress(client: AnyClient, group: str) -> dict[TopicPartition, Progress]:
     from kwire.engine.admin import group_calls
 
     return client._door.run(group_calls.progress(_inquiry(client), group, stable=True))
+
+
+def tenures(consumer: ConsumerFront) -> dict[TopicPartition, int]:
+    """The number of each partition's assignment by the group: another one, too, where its topic was recreated."""
+    return {tp: state.tenure for tp, state in consumer._fetcher.subscription.states.items()}
 
 
 def offsets_at(

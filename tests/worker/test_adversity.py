@@ -354,6 +354,25 @@ def test_a_topic_that_is_deleted_holds_up_no_other(kind: str, broker: Broker) ->
 
 
 @both
+@pytest.mark.parametrize("more", [{}, {"group_protocol": "consumer", "heartbeat_interval_ms": 3000}])
+def test_what_was_done_in_a_topic_is_not_committed_in_one_that_takes_its_name(kind: str, more: dict[str, Any]) -> None:
+    with Broker(topics={"orders": 3}, auto_create_topics=False) as broker:
+        broker.append("orders", [b"old"] * 100, partition=0)
+        handled: list[bytes] = []
+        worker = Running(
+            kind, broker, lambda record: handled.append(record.value), metadata_max_age_ms=200, commit_interval=0.05,
+            **more,
+        )  # fmt: skip
+        wait_until(lambda: len(handled) == 100)
+        broker.delete_topic("orders")
+        broker.create_topic("orders", 3)
+        broker.append("orders", [b"new"] * 150, partition=0)
+        wait_until(lambda: worker.error or handled.count(b"new") >= 150)
+        worker.stop()
+        assert committed(broker)[0] == 150
+
+
+@both
 def test_records_that_the_log_has_lost_are_passed_over(kind: str, broker: Broker) -> None:
     broker.append("orders", [b"%d" % number for number in range(10)], partition=0)
     handled: list[bytes] = []

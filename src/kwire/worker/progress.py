@@ -28,13 +28,15 @@ def unreadable(record: Any) -> SerializationError | None:
 
 
 class Partition:
-    """One partition, from its assignment until it is taken away.
+    """One partition, from its assignment until it is taken away, or its topic is recreated.
 
+    tenure       the number of that assignment, which its records bear
     unfinished   its records in hand, from the first that is not done on
     position     the offset to continue from: all before it is done; None while nothing is
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tenure: int) -> None:
+        self.tenure = tenure
         self.unfinished: deque[Item] = deque()
         self.position: int | None = None
         self.paused = False

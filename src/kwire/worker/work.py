@@ -16,6 +16,8 @@ from datetime import timedelta
 from inspect import iscoroutine
 from types import SimpleNamespace
 
+from kwire._codec import tenure_of
+from kwire._inside import tenures
 from kwire._typing import TYPE_CHECKING, Any, Unpack
 from kwire.aio.consumer import Consumer
 from kwire.aio.producer import Producer
@@ -198,9 +200,10 @@ class Work:
 
     def _take(self, record: Any) -> None:
         tp = TopicPartition(record.topic, record.partition)
-        partition = self._partitions.get(tp)
-        if partition is None:
-            partition = self._partitions[tp] = Partition()
+        partition, tenure = self._partitions.get(tp), tenure_of(received(record))
+        if partition is None or partition.tenure != tenure:
+            self._forget([tp])
+            partition = self._partitions[tp] = Partition(tenure)
         wait, attempts = self._failures.state_of(record, time.time() * 1000)
         item = Item(record, partition, time.monotonic() + wait, attempts)
         partition.unfinished.append(item)
@@ -315,7 +318,9 @@ class Work:
     # -- commits -----------------------------------------------------------------------------------------------------
 
     def _positions(self) -> dict[TopicPartition, int]:
-        found = {tp: partition.position for tp, partition in self._partitions.items()}
+        """What is done; not of a topic that was recreated since, where the same offsets are those of other records."""
+        current = tenures(self._consumer)
+        found = {tp: each.position for tp, each in self._partitions.items() if current.get(tp) == each.tenure}
         return {tp: position for tp, position in found.items() if position is not None}
 
     def _commit_sometimes(self) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from kwire import errors
+from kwire import errors, protocol
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import Address
 from kwire.engine.groups.membership import GroupMetadata
@@ -26,9 +27,11 @@ from kwire.schema.error_codes import (
     REQUEST_TIMED_OUT,
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
+    UNKNOWN_TOPIC_ID,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
 from tests.each import each
+from tests.engine.consumer.test_fetcher import TOPIC_ID
 from tests.engine.groups.offsets_world import Committing, OffsetsBroker, T
 from tests.engine.world import HANG_UP, SILENCE
 
@@ -262,6 +265,43 @@ def test_of_a_topic_made_anew_nothing_is_committed_again(by_itself: bool) -> Non
     else:
         assert isinstance(call.error, CommitFailedError)
         assert "'t' was recreated meanwhile" in str(call.error)
+
+
+@pytest.mark.parametrize("is_known_again", [True, False])
+def test_what_waits_to_be_sent_is_not_committed_to_a_topic_made_anew_meanwhile(is_known_again: bool) -> None:
+    """Its id is that of the records, though the metadata has another one by the time of writing, or none."""
+    it = Committing()
+    it.assign(T[0])
+    subscription, cluster = it.fetcher.subscription, it.world.core.cluster
+    subscription._by_group = True
+    subscription._ids["t"] = TOPIC_ID
+    it.broker.latency = 0.5
+    call = it.start({T[0]: 5})
+    row = it.broker.topic
+    it.broker.topic = lambda name: made_anew(row(name)) if is_known_again else NO_TOPIC  # type: ignore[method-assign]
+    cluster.refresh(it.world.now)
+    sent: list[Any] = []
+
+    def commit(message: Any, version: int, now: float) -> Any:
+        sent.append(message.topics[0].topic_id)
+        made = protocol.OffsetCommitResponse.OffsetCommitResponseTopic
+        part = made.OffsetCommitResponsePartition(partition_index=0, error_code=UNKNOWN_TOPIC_ID)
+        return protocol.OffsetCommitResponse(topics=[made(topic_id=TOPIC_ID, partitions=[part])])
+
+    it.broker.handlers[OFFSET_COMMIT] = commit
+    it.world.run(lambda: bool(sent))
+    it.broker.topic = lambda name: made_anew(row(name))  # type: ignore[method-assign]
+    it.end(call)
+    assert set(sent) == {TOPIC_ID}
+    assert "'t' was recreated meanwhile" in str(call.error)
+
+
+def made_anew(row: Any) -> Any:
+    row.topic_id = UUID(int=8)
+    return row
+
+
+NO_TOPIC = protocol.MetadataResponse.MetadataResponseTopic(name="t", error_code=3)
 
 
 def test_after_a_rebalance_kept_partitions_are_committed_and_others_are_not() -> None:

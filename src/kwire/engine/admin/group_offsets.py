@@ -102,7 +102,7 @@ class AlterGroupOffsets(GroupApi[None]):
 
     @override
     def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.OffsetCommitRequest:
-        return commit_request(self._offsets, GroupMetadata(self._group_id), core.cluster, version)
+        return commit_request(self._offsets, GroupMetadata(self._group_id), {}, version)
 
     @override
     def result(self, keys: Sequence[str], response: protocol.OffsetCommitResponse, version: int) -> Mapping[str, None]:

@@ -278,6 +278,10 @@ class Subscription:
                 )
         return list(self.states.values())
 
+    def topic_id(self, topic: str) -> UUID:
+        """The topic's id: that of what is assigned, though the metadata may not have it any more."""
+        return self._ids.get(topic) or self._cluster.topic_id(topic)
+
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that are read, or would be if they existed."""

@@ -59,6 +59,8 @@ from kwire.schema.error_codes import (
 )
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kwire.engine.consumer.partition_state import PartitionState
     from kwire.engine.ports import Services
 
@@ -157,6 +159,7 @@ class Commits(Recoverable):
 
     _queue    commits that have not ended, in order; those with `sent` are in the request that is in flight
     _rows     what that request commits
+    _ids      those of its topics when it was made: it never goes to one that is made anew under the name
     _sent_as  the member it names: as whom it was made, whoever that consumer is when it is written
     """
 
@@ -176,6 +179,7 @@ class Commits(Recoverable):
         self.on_confirmed: OnConfirmed | None = None
         self._queue: list[Commit] = []
         self._rows: CommittableOffsets = {}
+        self._ids: dict[str, UUID] = {}
         self._sent_as: GroupMetadata | None = None
         self._request: Request | WaitingRequest | None = None
         self._again: Timer | None = None
@@ -278,21 +282,19 @@ class Commits(Recoverable):
 
     def _send(self, rows: CommittableOffsets, now: float) -> None:
         self._rows = rows
+        self._ids = {tp.topic: self.subscription.topic_id(tp.topic) for tp in rows}
         self._sent_as = self.member
         request = self._coordinator.request(
             OFFSET_COMMIT,
-            partial(self._message, rows, self._sent_as),
+            partial(commit_request, rows, self._sent_as, self._ids),
             self._on_response,
             self._on_error,
             now,
             purpose=self._membership.purpose,
-            versions=versions_for(OFFSET_COMMIT, {tp.topic for tp in rows}, self._core.cluster),
+            versions=versions_for(OFFSET_COMMIT, self._ids.values()),
         )
         if not request.done:
             self._request = request
-
-    def _message(self, rows: CommittableOffsets, member: GroupMetadata, version: int) -> protocol.OffsetCommitRequest:
-        return commit_request(rows, member, self._core.cluster, version)
 
     def _why_not(self, call: Commit) -> KafkaError | None:
         """Why the commit cannot be sent, now that the group is in the generation that it is in."""
@@ -332,7 +334,7 @@ class Commits(Recoverable):
     # -- answers ----------------------------------------------------------------------------------------------------
 
     def _on_response(self, response: protocol.OffsetCommitResponse, version: int, now: float) -> None:
-        codes = dict(codes_in(response, self._core.cluster.names))
+        codes = dict(codes_in(response, {topic_id: name for name, topic_id in self._ids.items()}))
         self._membership.log.committed(self._rows, codes)
         retry: KafkaError | None = None
         for tp, row in self._rows.items():

@@ -66,7 +66,7 @@ class OffsetFetches:
             partial(self._on_error, on_error),
             now,
             purpose=Purpose.DATA,
-            versions=versions_for(OFFSET_FETCH, {tp.topic for tp in partitions}, self._core.cluster),
+            versions=versions_for(OFFSET_FETCH, [self._core.cluster.topic_id(tp.topic) for tp in partitions]),
         )
 
     def _message(self, partitions: Collection[TopicPartition], version: int) -> protocol.OffsetFetchRequest:

@@ -37,13 +37,9 @@ class FetchedOffset(NamedTuple):
     code: int
 
 
-def versions_for(api_key: int, topics: Iterable[str], metadata: Metadata) -> range:
-    """The versions that can name these topics."""
-    unknown, found = no_uuid(), metadata.topics
-    for topic in topics:
-        if topic not in found or found[topic].topic_id is unknown:
-            return _versions_by_name(api_key)
-    return protocol.APIS[api_key].versions
+def versions_for(api_key: int, topic_ids: Iterable[UUID]) -> range:
+    """The versions that can name topics with these ids, all zeros where one is not known."""
+    return _versions_by_name(api_key) if no_uuid() in topic_ids else protocol.APIS[api_key].versions
 
 
 @cache
@@ -55,9 +51,9 @@ def _versions_by_name(api_key: int) -> range:
 
 
 def commit_request(
-    rows: Mapping[TopicPartition, OffsetAndMetadata], member: GroupMetadata, metadata: Metadata, version: int
+    rows: Mapping[TopicPartition, OffsetAndMetadata], member: GroupMetadata, ids: Mapping[str, UUID], version: int
 ) -> protocol.OffsetCommitRequest:
-    """The request that commits these."""
+    """The request that commits these; `ids` has the topics' where the version names them so."""
     made = protocol.OffsetCommitRequest
     partition = made.OffsetCommitRequestTopic.OffsetCommitRequestPartition
     topics: dict[str, list[CommitPartition]] = defaultdict(list)
@@ -77,7 +73,7 @@ def commit_request(
         member_id=member.member_id,
         group_instance_id=member.group_instance_id if version >= _FIRST_VERSION_WITH_INSTANCE else None,
         topics=[
-            made.OffsetCommitRequestTopic(topic_id=metadata.topic_id(name), partitions=partitions)
+            made.OffsetCommitRequestTopic(topic_id=ids[name], partitions=partitions)
             if by_id
             else made.OffsetCommitRequestTopic(name=name, partitions=partitions)
             for name, partitions in topics.items()
