@@ -68,6 +68,25 @@ def test_a_position_is_asked_of_the_next_leader_while_the_last_one_hangs(api_key
     assert reading.world.now - begun < 2.0
 
 
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
+def test_a_leader_that_knows_no_end_of_its_log_is_asked_in_good_time_and_told_of(reset: str) -> None:
+    reading = Reading(broker := LogBroker(), auto_offset_reset=reset, default_api_timeout_ms=5_000)
+    answer = broker.handlers[LIST_OFFSETS]
+
+    def without_offset(message: Any, version: int, now: float) -> Any:
+        response = answer(message, version, now)
+        response.topics[0].partitions[0].offset = -1
+        return response
+
+    broker.handlers[LIST_OFFSETS] = without_offset
+    reading.assign(T0)
+    with pytest.raises(errors.ConnectError, match="no position of t-0"):
+        reading.take()
+    assert [key for key, _, _ in broker.requests].count(LIST_OFFSETS) < 20
+    broker.handlers[LIST_OFFSETS] = answer
+    reading.world.run(lambda: reading.fetcher.subscription.state(T0).position == 0)
+
+
 def test_a_leader_that_answers_again_is_read_from_again() -> None:
     reading, _, second = two_brokers()
     answer = second.handlers[LIST_OFFSETS]

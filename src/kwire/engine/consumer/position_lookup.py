@@ -23,6 +23,7 @@ from kwire import errors, protocol
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.offsets import (
+    EARLIEST,
     LATEST,
     NO_OFFSET,
     isolation_code,
@@ -253,6 +254,8 @@ class PositionLookup(Recoverable):
                     again.append(self._refused(state, row.error_code, "ListOffsets"))
                 elif (offset := offset_in(row, version)) != NO_OFFSET:
                     state.go_on_at(offset, row.leader_epoch)
+                elif state.reset_to in (EARLIEST, LATEST):
+                    again.append(state)
                 else:
                     state.look_up(LATEST)  # a time after the last record
         self._end(asked, again, now)
