@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -209,3 +210,20 @@ def test_a_committed_epoch_is_checked_against_the_log() -> None:
 
 def test_errors_are_those_of_kwire() -> None:
     assert issubclass(errors.CommitFailedError, errors.KafkaError)
+
+
+def test_what_another_group_has_committed_is_no_answer() -> None:
+    it = Committing()
+    it.broker.offsets = {0: (7, "", -1)}
+    answer, others = it.broker.handlers[OFFSET_FETCH], ["another"]
+
+    def of_another(message: Any, version: int, now: float) -> Any:
+        response = answer(message, version, now)
+        response.groups[0].group_id = others.pop() if others else "g"
+        response.groups[0].error_code = GROUP_AUTHORIZATION_FAILED if others else 0
+        return response
+
+    it.broker.handlers[OFFSET_FETCH] = of_another
+    others.append("another")
+    assert it.committed(T[0]) == {T[0]: OffsetAndMetadata(7)}
+    assert len(it.broker.fetched) == 3

@@ -16,7 +16,14 @@ from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.membership import GroupMetadata
-from kwire.engine.groups.offset_messages import codes_in, commit_request, fetch_request, group_code_in, rows_in
+from kwire.engine.groups.offset_messages import (
+    codes_in,
+    commit_request,
+    fetch_request,
+    group_code_in,
+    is_about,
+    rows_in,
+)
 from kwire.errors import KafkaError
 from kwire.schema.api_keys import OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH
 from kwire.schema.error_codes import UNKNOWN_MEMBER_ID
@@ -28,7 +35,6 @@ Offsets = dict[TopicPartition, OffsetAndMetadata]
 
 _VERSIONS_THAT_LIST_ALL = range(2, 10)
 _VERSIONS_BY_NAME = range(1, 10)
-_FIRST_VERSION_WITH_GROUPS = 8
 _HAS_MEMBERS = "the group has members; stop them first"
 
 
@@ -60,7 +66,7 @@ class ListGroupOffsets(GroupsApi[Offsets]):
         wanted = self._wanted[keys[0]] or ()
         if isinstance(found, KafkaError):
             return {keys[0]: found}
-        if not _is_about(keys[0], response, version) or not found.keys() >= set(wanted):
+        if not is_about(keys[0], response, version) or not found.keys() >= set(wanted):
             return {}
         return {keys[0]: {tp: row for tp, row in found.items() if row is not None}}
 
@@ -68,11 +74,6 @@ class ListGroupOffsets(GroupsApi[Offsets]):
     def explain(self, error: KafkaError) -> KafkaError:
         """Of one group, its error has those of its partitions."""
         return error.failures.get(self._groups[0], error) if len(self._groups) == 1 else error
-
-
-def _is_about(group_id: str, response: protocol.OffsetFetchResponse, version: int) -> bool:
-    """Whether the response has that group's entry; before version 8 it is about the one that was asked for."""
-    return version < _FIRST_VERSION_WITH_GROUPS or [row.group_id for row in response.groups] == [group_id]
 
 
 def _committed(

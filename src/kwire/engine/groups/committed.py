@@ -26,7 +26,7 @@ from kwire.engine.common.request import OnError, Purpose, Request
 from kwire.engine.common.retry import is_retriable
 from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
 from kwire.engine.groups.membership import GroupMetadata, Membership
-from kwire.engine.groups.offset_messages import fetch_request, group_code_in, offsets_in, versions_for
+from kwire.engine.groups.offset_messages import fetch_request, group_code_in, is_about, offsets_in, versions_for
 from kwire.errors import AuthError, KafkaError, KafkaTimeoutError
 from kwire.schema.api_keys import OFFSET_FETCH
 from kwire.schema.error_codes import NONE, STALE_MEMBER_EPOCH, UNKNOWN_MEMBER_ID, UNKNOWN_TOPIC_OR_PARTITION
@@ -84,12 +84,13 @@ class OffsetFetches:
         version: int,
         now: float,
     ) -> None:
+        is_ours = is_about(self.group_id, response, version)
         code = group_code_in(response, version)
-        if code:
+        if code and is_ours:
             self._on_error(on_error, errors.broker.error_for(code, f"OffsetFetch of group {self.group_id!r}"), now)
             return
         self._last = None
-        rows = offsets_in(response, self._core.cluster.names, version)
+        rows = offsets_in(response, self._core.cluster.names, version) if is_ours else {}
         found: dict[TopicPartition, OffsetAndMetadata | KafkaError | None] = {}
         for tp in partitions:
             row = rows.get(tp)

@@ -131,6 +131,11 @@ def fetch_request(
     return made(groups=[asked], require_stable=stable)
 
 
+def is_about(group_id: str, response: protocol.OffsetFetchResponse, version: int) -> bool:
+    """Whether the response has that group's entry; before version 8 it is about the one that was asked for."""
+    return version < _FIRST_VERSION_WITH_GROUPS or [row.group_id for row in response.groups] == [group_id]
+
+
 def group_code_in(response: protocol.OffsetFetchResponse, version: int) -> int:
     """The error code of the whole group."""
     if version < _FIRST_VERSION_WITH_GROUPS:
