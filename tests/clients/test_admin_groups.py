@@ -245,3 +245,38 @@ def test_the_same_for_asyncio(broker: Broker) -> None:
             await admin.remove_members_from_consumer_group("g", timeout=PATIENT)
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+@pytest.mark.parametrize("release", ["0.9.0.1", "0.10.0.1"])
+def test_groups_of_brokers_that_do_not_say_what_they_can(release: str, nodes: int) -> None:
+    with Broker(nodes=nodes, topics={"t": 2}, release=release) as broker, Admin(broker.bootstrap_servers) as admin:
+        broker.append("t", [b"a", b"b"])
+        admin.alter_consumer_group_offsets("idle", {T0: 1})
+        assert admin.lag("idle") == {T0: 1, T1: None}
+        assert admin.lag("nobody") == {}
+        assert admin.list_consumer_group_offsets("idle") == {T0: OffsetAndMetadata(1)}
+        assert admin.list_consumer_group_offsets(["idle", "nobody"]) == {
+            "idle": {T0: OffsetAndMetadata(1)},
+            "nobody": {},
+        }
+        with member_of(broker, "busy", auto_offset_reset="earliest") as consumer:
+            assert ids(admin.list_groups(types=["classic"])) == ["busy"]
+            members = admin.describe_consumer_groups(["busy"])["busy"].members
+            assert [set(member.assignment) for member in members] == [{T0, T1}]
+            consumer.commit({T0: 2})
+            assert admin.lag("busy") == {T0: 0, T1: None}
+        with pytest.raises(errors.broker.GroupIdNotFoundError):
+            admin.describe_consumer_groups(["nobody"])
+        with pytest.raises(errors.broker.UnsupportedVersionError, match="DeleteGroups"):
+            admin.delete_consumer_groups(["idle"])
+
+
+def test_offsets_of_a_broker_that_has_no_groups_yet() -> None:
+    with Broker(topics={"t": 2}, release="0.8.2.2") as broker, Admin(broker.bootstrap_servers) as admin:
+        broker.append("t", [b"a", b"b"])
+        admin.alter_consumer_group_offsets("g", {T0: 1})
+        assert admin.lag("g") == {T0: 1, T1: None}
+        assert admin.list_consumer_group_offsets("g") == {T0: OffsetAndMetadata(1)}
+        with pytest.raises(errors.broker.UnsupportedVersionError, match="ListGroups"):
+            admin.list_groups()

@@ -5,7 +5,7 @@ Loaded by the first such call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kwire._typing import TYPE_CHECKING, Any, NamedTuple
 from kwire.engine.admin.a13_leave_group import MemberToRemove, RemoveMembers
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     AnyMember = str | MemberToRemove | MemberDescription | Mapping[str, Any]
     MembersToRemove = Iterable[AnyMember] | None
+    Finish = Callable[[Mapping[str, Any]], Any]
 
 _OF_CONSUMERS = ("consumer", "")
 _TYPES_OF_CONSUMERS = ("Classic", "Consumer")
@@ -141,8 +142,23 @@ def list_offsets_of(inquiry: Inquiry, groups: OffsetsWanted, partitions: Partiti
     that were named, None where nothing is committed."""
     wanted = offsets_wanted(groups, partitions)
     arguments.flag(stable, "require_stable")
-    api = ListGroupOffsets(wanted, stable=stable) if wanted else None
-    return (yield from inquiry.ask(Question(api, offsets_found(groups, wanted))))
+    return (yield from _committed(inquiry, wanted, offsets_found(groups, wanted), stable=stable))
+
+
+def _committed(
+    inquiry: Inquiry, wanted: Mapping[str, Sequence[TopicPartition] | None], finish: Finish, *, stable: bool
+) -> Wait[Any]:
+    """What the groups have committed in these partitions, None: in any. Brokers before Kafka 0.10.2 have to be told in
+    which."""
+    try:
+        return (yield from inquiry.ask(Question(ListGroupOffsets(wanted, stable=stable) if wanted else None, finish)))
+    except UnsupportedVersionError:
+        if None not in wanted.values():
+            raise
+    topics = yield from inquiry.ask(describe_topics(None))
+    anywhere = [TopicPartition(name, number) for name, info in topics.items() for number in info.partitions]
+    named = {group: anywhere if partitions is None else partitions for group, partitions in wanted.items()}
+    return (yield from inquiry.ask(Question(ListGroupOffsets(named, stable=stable), finish)))
 
 
 def alter_offsets(group: str, offsets: Mapping[Any, int | OffsetAndMetadata]) -> Question[None]:
@@ -201,13 +217,16 @@ def progress(inquiry: Inquiry, group: str, *, stable: bool) -> Wait[dict[TopicPa
     """How far the group is, in every partition of the topics that it has committed in or that its members read."""
     ask = inquiry.ask
     arguments.flag(stable, "require_stable")
-    committed = yield from ask(list_offsets(group, stable=stable))
+    name = group_id(group)
+    committed = yield from _committed(inquiry, {name: None}, lambda found: dict(found[name]), stable=stable)
     try:
         described = yield from describe_groups(inquiry, [group])
         assigned = {tp for member in described[group].members for tp in member.assignment}
         exists = True
     except GroupIdNotFoundError:
         assigned, exists = set(), False
+    except UnsupportedVersionError:  # before Kafka 0.9 there are offsets of groups, and no groups
+        assigned, exists = set(), True
     wanted = {tp.topic for tp in (*committed, *assigned)}
     topics = (yield from ask(describe_topics(sorted(wanted) or None))) if wanted or exists else {}
     others = {

@@ -228,14 +228,16 @@ class FanOutCall(Call, Generic[Key, Result]):
 
     def _ask(self, target: int, keys: list[Key], now: float) -> None:
         left = self._deadline - now
+        purpose = self._api.lookup.purpose
         send = partial(HedgedRequest, self.core) if target == ANY else partial(self.core.request, target)
         request: Request | HedgedRequest = send(
             self._api.api_key,
             partial(self._message, keys, patience_ms(min(self.core.settings.request_timeout_ms / 1000, left))),
             partial(self._on_response, keys),
-            partial(self._on_error, keys),
+            partial(self._on_error, keys, purpose),
             now,
             versions=self._api.versions,
+            purpose=purpose,
         )
         if not request.done:
             self._asked.update(dict.fromkeys(keys, request))
@@ -256,7 +258,7 @@ class FanOutCall(Call, Generic[Key, Result]):
         try:
             results = self._api.result(keys, response, version)
         except KafkaError as error:
-            self._on_error(keys, error, now)
+            self._on_failed(keys, error, now)
             return
         self._forget(keys)
         failed: dict[Key, KafkaError] = {}
@@ -269,7 +271,14 @@ class FanOutCall(Call, Generic[Key, Result]):
         if not self._is_complete(now):
             self.on_failed(failed, now)
 
-    def _on_error(self, keys: list[Key], error: KafkaError, now: float) -> None:
+    def _on_error(self, keys: list[Key], purpose: int, error: KafkaError, now: float) -> None:
+        if self._api.lookup.asks_coordinators(error, purpose):
+            self._forget(keys)
+            self.send(now)
+        else:
+            self._on_failed(keys, error, now)
+
+    def _on_failed(self, keys: list[Key], error: KafkaError, now: float) -> None:
         if not isinstance(error, BrokerError):
             self._note_unanswered(keys)
         self._forget(keys)

@@ -14,8 +14,9 @@ from kwire._typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, over
 from kwire.engine.calls.hedged_request import HedgedRequest
 from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.common.recovery import Recoverable
-from kwire.engine.common.request import ANY, CONTROLLER
+from kwire.engine.common.request import ANY, CONTROLLER, Purpose
 from kwire.engine.common.retry import is_retriable
+from kwire.engine.connections.versions import BEFORE_0_10, KAFKA_0_9
 from kwire.engine.metadata.metadata import NO_LEADER
 from kwire.errors import BrokerError, ConnectError, KafkaError, KafkaTimeoutError, UnknownTopicError
 from kwire.schema.api_keys import FIND_COORDINATOR
@@ -41,6 +42,7 @@ TRANSACTION = 1
 _NEW_TOPIC_S = 5.0
 """Seconds for which brokers may not know of a topic that was just made."""
 
+_TOLD_TO_COORDINATORS = KAFKA_0_9.ranges.keys() - BEFORE_0_10.ranges.keys()
 _FIRST_VERSION_WITH_KINDS = 1
 _FIRST_VERSION_WITH_MANY_KEYS = 4
 _VERSIONS_WITH_MANY_KEYS = protocol.APIS[FIND_COORDINATOR].versions[_FIRST_VERSION_WITH_MANY_KEYS:]
@@ -122,6 +124,16 @@ class Lookup(Recoverable, Generic[Key]):
     """Finds the broker for each key of one call."""
 
     call: LookupCall
+    purpose = Purpose.DATA
+    """The connections that are asked."""
+
+    def asks_coordinators(self, error: KafkaError, purpose: int) -> bool:
+        """Whether what failed with this error is to be asked again over connections for coordinators: a broker from
+        before 0.10 says only there what it can do for groups."""
+        if purpose == Purpose.COORDINATOR or getattr(error, "api_key", None) not in _TOLD_TO_COORDINATORS:
+            return False
+        self.purpose = Purpose.COORDINATOR
+        return True
 
     def begin(self, now: float) -> None:
         """`call` begins, and has this lookup to itself."""
@@ -371,9 +383,16 @@ class CoordinatorLookup(Lookup[str]):
         *,
         versions: Sequence[int] | None = None,
     ) -> None:
-        on_response, on_error = partial(self._on_response, keys), partial(self._on_error, keys)
+        on_response, on_error = partial(self._on_response, keys), partial(self._on_error, keys, self.purpose)
         request = HedgedRequest(
-            self.call.core, FIND_COORDINATOR, message, on_response, on_error, now, versions=versions
+            self.call.core,
+            FIND_COORDINATOR,
+            message,
+            on_response,
+            on_error,
+            now,
+            versions=versions,
+            purpose=self.purpose,
         )
         if not request.done:
             self._asked.update(dict.fromkeys(keys, request))
@@ -419,10 +438,12 @@ class CoordinatorLookup(Lookup[str]):
         if len(failed) < len(keys):
             self.call.send(now)
 
-    def _on_error(self, keys: Sequence[str], error: KafkaError, now: float) -> None:
+    def _on_error(self, keys: Sequence[str], purpose: int, error: KafkaError, now: float) -> None:
         for key in keys:
             self._asked.pop(key, None)
-        if len(keys) > 1 and isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION:
+        if len(keys) == 1 and self._kind == GROUP and self.asks_coordinators(error, purpose):
+            self._ask_one_by_one(keys, now)
+        elif len(keys) > 1 and isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION:
             self._asks_for_many = False
             self._ask_one_by_one(keys, now)
         else:
