@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kwire.engine.admin.group_calls import Progress
     from kwire.engine.admin.inquiry import Inquiry
     from kwire.engine.common.addresses import TopicPartition
+    from kwire.engine.connections.versions import Versions
     from kwire.engine.metadata.metadata import TopicInfo
     from kwire.engine.settings.options import Timeout
     from kwire.fronts.consumer import ConsumerFront
@@ -30,11 +31,9 @@ def topic_id(client: AnyClient, topic: str) -> UUID:
     return client._core.cluster.topic_id(topic)
 
 
-def offered_versions(client: AnyClient, broker: int) -> Mapping[int, tuple[int, int]]:
-    """The versions of each API that the broker offered when it was last connected to; none where it was not, or did not
-    say."""
-    versions = client._core.versions(broker)
-    return versions.ranges if versions is not None else {}
+def offered_versions(client: AnyClient, broker: int) -> Versions | None:
+    """What the broker offered when it was last connected to; None where it was not, or did not say."""
+    return client._core.versions(broker)
 
 
 def progress(client: AnyClient, group: str) -> dict[TopicPartition, Progress]:

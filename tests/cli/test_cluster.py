@@ -56,7 +56,9 @@ def test_a_broker_that_is_gone_is_missed(kwire: Kwire, three: Broker) -> None:
     assert [row["broker"] for row in objects(kwire, "brokers")] == [1, 3]
 
 
-@pytest.mark.parametrize(("release", "line"), [("0.10.2.2", "0.10.2"), ("1.1.1", "1.1"), ("2.8.2", "2.8")])
+@pytest.mark.parametrize(
+    ("release", "line"), [("0.9.0.1", "<0.10"), ("0.10.2.2", "0.10.2"), ("1.1.1", "1.1"), ("2.8.2", "2.8")]
+)
 def test_older_brokers_are_known_by_their_versions(kwire: Kwire, release: str, line: str) -> None:
     with Broker(release=release) as broker:
         (row,) = objects(kwire, "brokers", "-b", broker.bootstrap_servers)

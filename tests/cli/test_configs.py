@@ -83,3 +83,13 @@ def test_wrong_usage(kwire: Kwire, broker: Broker, arguments: list[str], said: s
     outcome = kwire("configs", *arguments)
     assert (outcome.code, said in outcome.err) == (2, True)
     assert "hunter2" not in outcome.err
+
+
+def test_what_a_broker_is_too_old_for_is_told_with_what_would_do(kwire: Kwire) -> None:
+    with Broker(release="0.10.2.2", topics=["orders"]) as old:
+        at = ("-b", old.bootstrap_servers)
+        changed = kwire("configs", "set", "topics", "orders", "retention.ms=5", *at)
+        asked = kwire("configs", "list", "topics", "orders", *at)
+    assert (changed.code, asked.code) == (1, 1)
+    assert "does not have it (Kafka 2.3 brought it); single configs can be changed from Kafka 2.3 on" in changed.err
+    assert "configs can be asked for from Kafka 0.11 on" in asked.err

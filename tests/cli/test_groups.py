@@ -136,3 +136,15 @@ def test_share_groups_are_described_and_deleted_beside_others(kwire: Kwire, brok
     some = kwire("groups", "describe", "none", "s", "--json")
     assert (some.code, json.loads(some.out)["state"]) == (3, "Empty")
     assert kwire("groups", "delete", "s", "a", "--yes").code == 0
+
+
+def test_filters_that_an_old_broker_knows_nothing_of(kwire: Kwire) -> None:
+    with Broker(release="2.4.1", topics=["orders"]) as old:
+        at = ("-b", old.bootstrap_servers)
+        with Admin(old.bootstrap_servers) as admin:
+            admin.alter_consumer_group_offsets("a", {("orders", 0): 1})
+        by_type = kwire("groups", "list", "--type", "classic", "--json", *at)
+        by_state = kwire("groups", "list", "--state", "Empty", *at)
+    assert [json.loads(line)["group"] for line in by_type.lines] == ["a"]
+    assert (by_state.code, by_state.out) == (1, b"")
+    assert "groups are listed by their states from Kafka 2.6 on" in by_state.err

@@ -616,3 +616,10 @@ def test_reading_nothing_is_told_instead_of_waited_for(broker: Broker) -> None:
         consumer.unsubscribe()
         with pytest.raises(errors.ConfigError, match="nothing to poll"):
             consumer.poll(timeout=PATIENT)
+
+
+def test_what_was_committed_cannot_be_told_by_a_broker_from_before_transactions() -> None:
+    with Broker(release="0.10.2.2", topics=["t"]) as old, Admin(old.bootstrap_servers) as admin:
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"needs Kafka 0\.11 or newer") as raised:
+            admin.list_offsets({("t", 0): "latest"}, isolation_level="read_committed")
+        assert str(raised.value).count("UNSUPPORTED_VERSION") == 1

@@ -22,10 +22,12 @@ def test_the_id_of_a_topic_is_known_once_the_client_has_met_it() -> None:
 
 def test_the_versions_that_a_broker_offers_are_known_once_it_was_connected_to() -> None:
     with Broker(release="2.8.2") as broker, Admin(broker.bootstrap_servers) as admin:
-        assert not _inside.offered_versions(admin, 1)
+        assert _inside.offered_versions(admin, 1) is None
         [number] = admin.describe_cluster().brokers
         admin.describe_features(broker=number)
-        assert _inside.offered_versions(admin, number)[18] == (0, 3)
+        offered = _inside.offered_versions(admin, number)
+        assert offered is not None
+        assert offered.ranges[18] == (0, 3)
 
 
 def test_the_progress_of_a_group_is_what_it_has_committed_and_where_the_log_ends() -> None:

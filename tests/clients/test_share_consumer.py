@@ -241,7 +241,10 @@ def test_one_that_is_not_closed_is_collected(broker: Broker) -> None:
 
 def test_a_release_without_share_groups() -> None:
     with Broker(release="3.9.2", topics=["t"]) as old, member_of(old) as consumer:
-        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"Kafka 3\.9.*does not support share groups"):
+        with pytest.raises(
+            errors.broker.UnsupportedVersionError,
+            match=r"^broker 1 \([\d.:]+\), as Kafka 3\.9, does not support share groups",
+        ):
             consumer.poll(timeout=PATIENT)
 
 

@@ -311,8 +311,9 @@ def test_a_killed_producer_leaves_nothing(broker: Broker) -> None:
 @pytest.mark.parametrize("release", ["0.10.2.2", "0.9.0.1"])
 def test_a_broker_from_before_transactions(release: str) -> None:
     with Broker(release=release) as broker, made(broker) as producer:
-        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"transactions need Kafka 0\.11"):
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"transactions need Kafka 0\.11") as raised:
             producer.init_transactions(timeout=PATIENT)
+        assert str(raised.value).count("UNSUPPORTED_VERSION") == 1
 
 
 @pytest.mark.parametrize("release", ["0.11.0.3", "1.1.1", "2.3.1", "2.5.1", "3.9.2", "4.0.0"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kwire import errors, protocol
-from kwire.schema.releases import RELEASES
+from kwire.schema.releases import RELEASES, first_release_with
 from tests.each import each
 from tests.schema.apache_versions import ROWS
 
@@ -102,3 +102,9 @@ def test_releases_only_grow_and_stay_within_what_kwire_knows() -> None:
 def test_unknown_releases_are_refused(release: str) -> None:
     with pytest.raises(errors.ConfigError, match=r"kwire knows the lines 0\.8\.0, "):
         protocol.versions_of(release)
+
+
+def test_the_first_release_with_an_api_or_a_version_of_it() -> None:
+    assert [first_release_with(key, 0, 0) for key in (11, 17, 19, 44, 93)] == ["0.9", "0.10", "0.10.1", "2.3", "4.4"]
+    assert first_release_with(11, 5, 9) == "2.3"
+    assert first_release_with(11, 50, 60) == first_release_with(999, 0, 9) == ""

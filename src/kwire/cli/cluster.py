@@ -94,14 +94,17 @@ def _brokers(options: argparse.Namespace) -> int:
 
 
 def _release(admin: Admin, broker: int) -> str | None:
-    """The line of releases ("4.4") that the broker's versions of the APIs are those of; None if it does not answer."""
+    """The line of releases ("4.4") that the broker's versions of the APIs are those of, "<0.10" of one that tells none;
+    None if it does not answer."""
     from kwire._inside import offered_versions
     from kwire.protocol import infer_release
 
     with suppress(KafkaError):  # whatever it answers, it has told its versions before
         admin.describe_features(broker=broker, timeout=_ANSWER_S)
     versions = offered_versions(admin, broker)
-    return infer_release(versions) if versions else None
+    if versions is None:
+        return None
+    return "<0.10" if versions.before_0_10 else infer_release(versions.ranges)
 
 
 _CLUSTER_VERBS = (

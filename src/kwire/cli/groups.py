@@ -112,9 +112,7 @@ def _list(options: argparse.Namespace) -> int:
     with administering(options) as admin:
         rows = [
             (row.group_id, row.type, row.state, row.protocol_type)
-            for row in admin.list_groups()
-            if (not options.state or row.state.lower() in options.state)
-            and (not options.type or row.type.lower() in options.type)
+            for row in admin.list_groups(states=options.state or None, types=options.type or None)
         ]
     show(("group", "type", "state", "protocol"), rows, options.output)
     return 0

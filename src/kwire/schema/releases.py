@@ -19,7 +19,7 @@ from functools import cache
 from kwire import errors
 from kwire.schema.api_keys import PRODUCE
 
-__all__ = ["RELEASES", "infer_release", "versions_of"]
+__all__ = ["RELEASES", "first_release_with", "infer_release", "versions_of"]
 
 RELEASES = (
     "0.8.0", "0.8.1", "0.8.2", "0.9.0", "0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0", "2.1", "2.2",
@@ -142,6 +142,15 @@ def versions_of(release: str) -> dict[int, tuple[int, int]]:
     if line not in RELEASES:
         raise errors.ConfigError(f"no release {release!r}; kwire knows the lines {', '.join(RELEASES)}")
     return dict(_table()[line])
+
+
+def first_release_with(api_key: int, oldest: int, newest: int) -> str:
+    """The first line ("0.11", "2.3") that accepts one of these versions of the API; "" where none does."""
+    for line in RELEASES:
+        spoken = _table()[line].get(api_key)
+        if spoken is not None and spoken[0] <= newest and spoken[1] >= oldest:
+            return line.removesuffix(".0") if line.count(".") > 1 else line
+    return ""
 
 
 def infer_release(versions: Mapping[int, tuple[int, int]]) -> str:

@@ -163,3 +163,9 @@ def test_a_closed_client_raises_an_error_of_its_own() -> None:
         with pytest.raises(errors.ClientClosedError) as caught:
             call()
         assert isinstance(caught.value, KafkaError)
+
+
+@pytest.mark.parametrize("name", [".", "..", "x" * 256, "a b"])
+def test_a_name_that_no_topic_has_is_told_with_all_rules(name: str) -> None:
+    with pytest.raises(errors.ConfigError, match=r"1 to 255 of the characters .*not '\.' or '\.\.' alone$"):
+        arguments.topic_name(name)

@@ -77,7 +77,7 @@ class ListGroups(AdminApi[int, Listed]):
             return error
         return explained(
             error,
-            "states= needs Kafka 2.6 or newer; without it, describe_consumer_groups() has the state of each group",
+            "groups are listed by their states from Kafka 2.6 on; before that a description of each has its state",
         )
 
     def _passes(self, row: GroupListing) -> bool:

@@ -81,10 +81,10 @@ def error_of(
 
 
 def explained(error: KafkaError, why: str) -> KafkaError:
-    """The error; where it says that the broker is too old, with what the call needs before it."""
+    """The error; where it says that the broker is too old, with what the call needs before it, as in its failures."""
     if isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION:
         better = errors.broker.error_for(error.code, f"{why}: {error.context}")
-        better.failures = error.failures
+        better.failures = {key: explained(each, why) for key, each in error.failures.items()}
         return better
     return error
 

@@ -80,7 +80,8 @@ def topic_name(name: object) -> str:
     if name.startswith("^"):
         raise ConfigError(f"{name!r} is not a topic name: subscribe(pattern=) takes a regular expression")
     if not _TOPIC_CHARACTERS.issuperset(name) or len(name) > _MAX_TOPIC_LENGTH or name in (".", ".."):
-        raise ConfigError(f"{name!r} is not a topic name: only the characters a-z A-Z 0-9 . _ - are allowed")
+        allowed = f"only 1 to {_MAX_TOPIC_LENGTH} of the characters a-z A-Z 0-9 . _ - are allowed"
+        raise ConfigError(f"{name!r} is not a topic name: {allowed}, and not '.' or '..' alone")
     return name
 
 

@@ -108,7 +108,7 @@ def too_old_for(isolation: int, error: KafkaError) -> KafkaError:
     if isolation == READ_COMMITTED and isinstance(error, BrokerError) and error.code == UNSUPPORTED_VERSION:
         return errors.broker.error_for(
             error.code,
-            Wording("{isolation_level}='read_committed' needs Kafka 0.11 or newer: {why}", why=str(error)),
+            Wording("{isolation_level}='read_committed' needs Kafka 0.11 or newer: {why}", why=error.context),
         )
     return error
 

@@ -42,13 +42,15 @@ def each_of(rows: Iterable[tuple[Name, int, str | None]], api: str) -> dict[Name
 
 
 def where_missing(error: KafkaError, api_key: int, hint: str) -> KafkaError:
-    """The error, with a hint if it says that a broker lacks that API, or FindCoordinator for it, or a version."""
+    """The error, with a hint if it says that a broker lacks that API, or FindCoordinator for it, or a version; so do
+    its failures."""
     missing = {getattr(each, "api_key", None) for each in (*error.failures.values(), error)}
     found = missing.intersection((api_key, FIND_COORDINATOR))
     if not isinstance(error, BrokerError) or not found:
         return error
     hinted = errors.broker.error_for(error.code, f"{error.context}; {hint}")
-    hinted.api_key, hinted.failures = found.pop(), error.failures
+    hinted.api_key = found.pop()
+    hinted.failures = {key: where_missing(each, api_key, hint) for key, each in error.failures.items()}
     return hinted
 
 

@@ -27,6 +27,7 @@ from kwire.schema.api_keys import (
     SYNC_GROUP,
 )
 from kwire.schema.error_codes import UNSUPPORTED_VERSION
+from kwire.schema.releases import first_release_with
 
 # KIP-896: a broker whose Fetch begins at 4 refuses Produce below 3 although it lists Produce from 0 (KAFKA-18659).
 _FETCH_FLOOR_OF_4_0 = 4
@@ -59,10 +60,13 @@ class Versions(VersionsBase):
     def why_not(self, api_key: int, name: str, oldest: int, newest: int, who: str) -> KafkaError:
         """The error for an API that `newest_common` has no version of."""
         offered = self.ranges.get(api_key)
+        since = first_release_with(api_key, oldest, newest)
         if offered is None:
-            has = "does not have it" + (" (it is from before Kafka 0.10)" if self.before_0_10 else "")
+            facts = [f"Kafka {since} brought it"] * bool(since) + ["it is from before Kafka 0.10"] * self.before_0_10
+            has = "does not have it" + f" ({', '.join(facts)})" * bool(facts)
         else:
             has = f"offers versions {offered[0]} to {offered[1]}, kwire needs one from {oldest} to {newest}"
+            has += f" (Kafka {since} or newer)" * bool(since)
         error = errors.broker.error_for(UNSUPPORTED_VERSION, f"{name}: {who} {has}")
         error.api_key = api_key
         return error

@@ -65,7 +65,7 @@ def overdue_words(settings: ConsumerSettings) -> str:
 def _broker(node: int | None, core: Services) -> str:
     """The broker and its release, as far as its versions tell it."""
     versions = core.versions(node) if node is not None else None
-    who = core.describe_node(node) if node is not None else "the cluster"
+    who = core.name_node(node) if node is not None else "the cluster"
     if versions is None:
         return who
-    return f"{who} (Kafka {protocol.infer_release(versions.ranges)})"
+    return f"{who}, as Kafka {'before 0.10' if versions.before_0_10 else protocol.infer_release(versions.ranges)},"

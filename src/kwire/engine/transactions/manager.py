@@ -691,7 +691,8 @@ class TransactionManager(Lifecycle, Recoverable):
             needs = "the broker keeps no prepared transactions (KIP-939)"
         elif api_key == INIT_PRODUCER_ID and self._settings.transaction_two_phase_commit_enable:
             needs = "two-phase commit (KIP-939) needs a broker that offers version 6 of InitProducerId"
-        refusal = error_for(UNSUPPORTED_VERSION, f"{needs}; {error}")
+        why = error.context if isinstance(error, BrokerError) else str(error)
+        refusal = error_for(UNSUPPORTED_VERSION, f"{needs}; {why}" if why else needs)
         refusal.__cause__ = error
         return refusal
 
