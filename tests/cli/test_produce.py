@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import re
 import signal
@@ -96,6 +98,56 @@ def test_whole_files_are_records(kwire: Kwire, broker: Broker, tmp_path: Path) -
     files = (str(tmp_path / "one"), str(tmp_path / "none"))
     assert kwire("produce", "orders", "-p", "0", "-k", "k", "--whole", *files).code == 0
     assert _pairs(broker) == [(b"k", BYTES), (b"k", b"")]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        ("a.gz", [], b"one\ntwo"),
+        ("a.json.gz", ["--format", "json"], b'{"value": "one"}\n{"value": "two"}\n'),
+        ("a.csv", ["--format", "csv"], b"value\none\ntwo\n"),
+    ],
+)
+def test_texts_compressed_by_gzip_are_opened(
+    kwire: Kwire, broker: Broker, tmp_path: Path, name: str, arguments: list[str], text: bytes
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text[:5]) + gzip.compress(text[5:]))
+    assert kwire("produce", "orders", "-p", "0", *arguments, str(path)).code == 0
+    assert [each.value for each in _found(broker)] == [b"one", b"two"]
+
+
+def test_what_is_whole_or_comes_by_standard_input_stays_compressed(
+    kwire: Kwire, broker: Broker, tmp_path: Path
+) -> None:
+    packed = gzip.compress(b"one", mtime=0)
+    (tmp_path / "a.gz").write_bytes(packed)
+    assert kwire("produce", "orders", "-p", "0", "--whole", str(tmp_path / "a.gz")).code == 0
+    assert kwire("produce", "orders", "-p", "0", "-D", r"\0\0\0\0\0\0\0", stdin=packed).code == 0
+    assert [each.value for each in _found(broker)] == [packed, packed]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (gzip.compress(BYTES * 9)[:-9], "the gzip data are damaged or cut off"),
+        (b"\x28\xb5\x2f\xfd...", "is compressed: zstd -dc "),
+        (bz2.compress(b"one"), "is compressed: bzip2 -dc "),
+    ],
+)
+def test_a_compressed_text_that_cannot_be_opened(
+    kwire: Kwire, broker: Broker, tmp_path: Path, content: bytes, told: str
+) -> None:
+    (tmp_path / "a").write_bytes(content)
+    outcome = kwire("produce", "orders", str(tmp_path / "a"))
+    assert outcome.code == 1
+    assert told in outcome.err
+
+
+def test_a_text_that_begins_as_bzip2_is_sent(kwire: Kwire, broker: Broker, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"BZh is a name\n")
+    assert kwire("produce", "orders", str(tmp_path / "a")).code == 0
+    assert [each.value for each in _found(broker)] == [b"BZh is a name"]
 
 
 def test_a_file_that_is_not_there_is_told_before_anything_is_sent(kwire: Kwire, broker: Broker, tmp_path: Path) -> None:

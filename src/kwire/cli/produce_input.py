@@ -17,10 +17,11 @@ from datetime import datetime
 from io import BufferedReader
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
+from kwire.cli.compressed_files import unzipped_text
 from kwire.cli.usage import with_nearest
 from kwire.cli.value_forms import BYTES, FORMS, Form, given, parse_json
 from kwire.engine.common.numbers import signed_number
-from kwire.errors import ConfigError
+from kwire.errors import ConfigError, CorruptError
 from kwire.errors.listing import counted
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ class Block:
 
 
 class Reader(Protocol):
-    """One format of input."""
+    """One format of input. What is text may be compressed in its file."""
+
+    is_text: bool
 
     def blocks(self, stream: BufferedReader, source: str) -> Iterator[Sendable]:
         """The records of the stream. Raises InputError after those before the fault."""
@@ -135,6 +138,8 @@ class Shape:
 class Lines:
     """Each line is a value, or a key and a value with a separator between them."""
 
+    is_text = True
+
     def __init__(self, shape: Shape, delimiter: bytes, separator: bytes | None) -> None:
         self._shape = shape
         self._delimiter = delimiter
@@ -184,6 +189,8 @@ class Lines:
 
 class JsonLines:
     """Each line is an object as `kwire consume --format json` prints it."""
+
+    is_text = True
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
@@ -255,6 +262,8 @@ class Columns:
 
 class Csv:
     """Rows under the names of their columns."""
+
+    is_text = True
 
     def __init__(self, shape: Shape, columns: Columns, on_unused: Callable[[Sequence[str]], None]) -> None:
         self._shape = shape
@@ -367,6 +376,8 @@ class _Texts:
 class WholeFiles:
     """Each input is one value."""
 
+    is_text = False
+
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
 
@@ -399,6 +410,20 @@ def opened_input(path: str) -> Iterator[tuple[BufferedReader, str]]:
         raise ConfigError(f"{path}: {os.strerror(error.errno) if error.errno else error}") from error
     with stream:
         yield stream, path
+
+
+@contextmanager
+def opened_text(path: str) -> Iterator[tuple[BufferedReader, str]]:
+    """The same of a text, which is unpacked where its file is compressed by gzip; standard input is taken as it is."""
+    with opened_input(path) as (stream, source):
+        if path == STANDARD_INPUT:
+            yield stream, source
+            return
+        try:
+            with unzipped_text(stream, source, "kwire produce") as text:
+                yield text, source
+        except CorruptError as fault:
+            raise InputError(str(fault)) from fault
 
 
 def split(stream: BufferedReader, delimiter: bytes) -> Iterator[tuple[list[bytes], int]]:

@@ -117,6 +117,8 @@ class _SentTable:
 class Table:
     """The base of the readers of files that hold columns."""
 
+    is_text = False
+
     def __init__(self, shape: Shape, columns: Columns, on_unused: Callable[[Sequence[str]], None]) -> None:
         self._shape = shape
         self._columns = columns

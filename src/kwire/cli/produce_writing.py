@@ -26,6 +26,7 @@ from kwire.cli.produce_input import (
     WholeFiles,
     check_files,
     opened_input,
+    opened_text,
 )
 from kwire.cli.produce_sending import Sending
 from kwire.cli.registry_settings import registry_of
@@ -273,7 +274,8 @@ class _Run:
 
     def _send(self, inputs: Sequence[tuple[str, Reader]]) -> None:
         for path, reader in inputs:
-            with opened_input(path) as (stream, source):
+            opened = opened_text if reader.is_text else opened_input
+            with opened(path) as (stream, source):
                 for block in reader.blocks(stream, source):
                     if not self._sending.send(block):
                         return
