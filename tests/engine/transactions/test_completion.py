@@ -33,6 +33,13 @@ class Lagging(TransactionWorld):
         assert self.asked(DESCRIBE_TRANSACTIONS) == 0
         return self.ready
 
+    def has_learned(self) -> TransactionalProducer:
+        """The producer, once it knows when the markers are written."""
+        producer = self.asks_held_batches()
+        for number in range(60):
+            producer.transact(b"%d" % number)
+        return producer
+
     def duration(self, producer: TransactionalProducer) -> float:
         began = self.now
         producer.transact(b"another")
@@ -50,6 +57,40 @@ def test_a_batch_that_was_held_makes_the_next_ones_wait_for_the_markers() -> Non
     assert world.asked(PRODUCE) == 12
     assert sum(waited) / len(waited) < held
     assert len(world.committed()) == 12
+
+
+def test_most_transactions_cost_one_question_once_it_is_known_when_the_markers_are_written() -> None:
+    world = Lagging()
+    producer = world.has_learned()
+    asked = world.asked(DESCRIBE_TRANSACTIONS)
+    durations = [world.duration(producer) for _ in range(60)]
+    assert world.asked(DESCRIBE_TRANSACTIONS) - asked < 1.6 * 60
+    assert sum(durations) / 60 < 0.015 + HELD_S
+    assert world.asked(PRODUCE) == 122
+
+
+def test_markers_that_come_sooner_again_are_looked_for_sooner() -> None:
+    world = Lagging()
+    producer = world.has_learned()
+    late = world.duration(producer)
+    world.cluster.transactions.markers_after_s = 0.0
+    soon = [world.duration(producer) for _ in range(100)][-1]
+    asked = world.asked(DESCRIBE_TRANSACTIONS)
+    producer.transact(b"another")
+    assert soon < late
+    assert world.asked(DESCRIBE_TRANSACTIONS) == asked
+
+
+def test_a_transaction_aborted_before_the_first_look_asks_nothing() -> None:
+    world = Lagging()
+    producer = world.has_learned()
+    asked = world.asked(DESCRIBE_TRANSACTIONS)
+    producer.begin()
+    producer.send_all(b"dropped")
+    producer.abort()
+    assert world.asked(DESCRIBE_TRANSACTIONS) == asked
+    producer.transact(b"kept")
+    assert b"dropped" not in world.written()
 
 
 def test_no_batch_is_sent_before_the_answer_that_the_markers_are_written() -> None:

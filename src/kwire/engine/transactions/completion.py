@@ -4,9 +4,10 @@ Layer 3, no I/O. With transaction.version 2, EndTxn is answered once the end is 
 milliseconds, and until they are written the coordinator takes no partition into the next transaction. A leader that
 gets its first batch meanwhile keeps it, and tries again only after HELD_S (KAFKA-18575). So a producer whose first
 batch came back that much later than an answer to EndTxn, soon after the end of a transaction, asks the coordinator for
-the state, by DescribeTransactions, before the next first batch leaves. It asks no more once as much time has gone into
-looks that found nothing to wait for, in a row, as into a batch that is kept. After an error the batch leaves as it
-would without a question; where no broker answers it, or not for this user, it is not asked again.
+the state, by DescribeTransactions, before the next first batch leaves: as long after the end as the transactions before
+have shown to be enough, as a rule, and then again and again. It asks no more once as much time has gone into looks at
+once that found nothing to wait for, in a row, as into a batch that is kept. After an error the batch leaves as it would
+without a question; where no broker answers it, or not for this user, it is not asked again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ HELD_S = 0.02
 
 SOON_S = 0.1
 """Seconds after which the markers are taken for written, and an answer for lost; a leader keeps no batch longer."""
+
+_SHORTEST_S = 0.0001
+"""A look that would be put off by less comes at once."""
+
+_LATER, _EARLIER = 1.25, 0.9
+"""By which the first look is put off when it came too early, or comes sooner when it did not: two of three do not."""
 
 _PENDING = frozenset({"PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
 
@@ -33,6 +40,8 @@ class Completion:
         self._is_refused = False
         self._asked_at = 0.0
         self._looks = 0
+        self._first_look_s = 0.0
+        self._has_waited = False
         self._in_vain_s = 0.0
         self._end_asked_at = 0.0
         self._ended_at = -inf
@@ -40,7 +49,7 @@ class Completion:
     def begin(self, now: float) -> bool:
         """A transaction begins; whether the completion of the one before is awaited."""
         self._looks = 0
-        self.is_wanted = False
+        self._has_waited = self.is_wanted = False
         self.is_awaited = self._pays and now - self._ended_at < SOON_S
         return self.is_awaited
 
@@ -49,6 +58,14 @@ class Completion:
         """Whether the next request is to ask for it."""
         return self.is_awaited and self.is_wanted
 
+    def may_ask_at(self, now: float) -> float:
+        """When the question may leave: now, but for the first look."""
+        at = self._ended_at + self._first_look_s
+        if self._looks or self._first_look_s < _SHORTEST_S or at <= now:
+            return now
+        self._has_waited = True
+        return at
+
     def asked(self, now: float) -> None:
         """The question leaves."""
         self._asked_at = now
@@ -56,10 +73,15 @@ class Completion:
     def is_pending(self, state: str, now: float) -> bool:
         """Whether the transaction before is still being ended, as the answer has it."""
         self._looks += 1
+        is_first = self._looks == 1
         if state in _PENDING:
             self._in_vain_s = 0.0
+            if is_first:
+                self._first_look_s = min(_LATER * max(self._first_look_s, _SHORTEST_S), HELD_S)
             return True
-        if self._looks == 1:
+        if is_first and self._has_waited:
+            self._first_look_s *= _EARLIER
+        elif is_first:
             self._count_in_vain(now)
         return False
 

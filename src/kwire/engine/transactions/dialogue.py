@@ -80,7 +80,11 @@ class Dialogue(Recoverable):
         self.last_error = why
         self._failures += 1
         wait = concurrent_wait if soon else self._core.retry_backoff.wait
-        self._timer = self._core.call_at(now + wait(self._failures), self._wake)
+        self.pause(now + wait(self._failures))
+
+    def pause(self, until: float) -> None:
+        """Goes on at that time."""
+        self._timer = self._core.call_at(until, self._wake)
 
     @override
     def recover(self, now: float) -> None:

@@ -188,7 +188,10 @@ class TransactionRequests(Recoverable):
     # -- the transaction before -------------------------------------------------------------------------------------
 
     def ask_completion(self, now: float) -> None:
-        """Asks whether it is complete."""
+        """Asks whether it is complete, as soon as that may be."""
+        if (at := self.completion.may_ask_at(now)) > now:
+            self._dialogue.pause(at)
+            return
         message = protocol.DescribeTransactionsRequest(transactional_ids=[self.transactional_id])
         self._api_key = DESCRIBE_TRANSACTIONS
         self.completion.asked(now)
