@@ -170,12 +170,17 @@ def markdown(lines: list[list[str]]) -> str:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A target and what was measured for it. `share` is the part of the target that was reached: met from 1 on."""
+    """A target and what was measured for it. `share` is the part of the target that was reached: met from 1 on.
+
+    `at_best` is the same of the row's floor, where that was measured; `reasoned` a heading of benchmarks/README.md.
+    """
 
     title: str
     target: str
     measured: str
     share: float
+    at_best: Judgement | None = None
+    reasoned: str = ""
 
     @property
     def met(self) -> bool:
@@ -189,8 +194,24 @@ def judge(results: Sequence[Result]) -> list[Judgement]:
     for row in ROWS:
         costs = costs_of(row, results)
         if KWIRE in costs:
-            found += [*_judge_cost(row, costs), *_judge_peers(row, costs), *_judge_rows(row, costs, results)]
+            floor = _floor_of(row, results)
+            best = {each.target: each for each in _judge_row(row, {**costs, KWIRE: floor}, results)} if floor else {}
+            for each in _judge_row(row, costs, results):
+                found.append(replace(each, at_best=best.get(each.target), reasoned=row.reasoned))
     return found
+
+
+def _floor_of(row: Row, results: Sequence[Result]) -> dict[int, float]:
+    """What nobody can cost less than, in each round in which all of it was measured."""
+    parts = [costs_of(row_named(name or row.name), results).get(contender, {}) for contender, name in row.floor.items()]
+    rounds = set.intersection(*map(set, parts)) if parts else set()
+    return {number: sum(part[number] for part in parts) for number in sorted(rounds)}
+
+
+def _judge_row(row: Row, costs: Costs, results: Sequence[Result]) -> Iterator[Judgement]:
+    yield from _judge_cost(row, costs)
+    yield from _judge_peers(row, costs)
+    yield from _judge_rows(row, costs, results)
 
 
 def _judge_cost(row: Row, costs: Costs) -> Iterator[Judgement]:
@@ -323,9 +344,20 @@ def missed(about: dict[str, Any], results: Sequence[Result]) -> str:
     """How many targets are met, and the others."""
     judgements = judge(results)
     others = [each for each in judgements if not each.met]
-    lines = [["", "target", "measured"], *([each.title, each.target, each.measured] for each in others)]
+    lines = [["", "target", "measured", "at best"]]
+    lines += [[each.title, each.target, each.measured, _at_best(each)] for each in others]
     met = f"{len(judgements) - len(others)} of {len(judgements)} targets are met ({about['date'][:10]})"
     return f"{met}; these are not:\n\n{markdown(lines)}" if others else f"{met}."
+
+
+def _at_best(judgement: Judgement) -> str:
+    """What the floor reaches of a target, or where it stands why there is no such figure."""
+    link = f"](../benchmarks/README.md#{judgement.reasoned})" if judgement.reasoned else ""
+    best = judgement.at_best
+    if best is None:
+        return f"[why{link}" if link else ""
+    text = best.measured if best.met else f"{best.measured}: nobody can"
+    return f"[{text}{link}" if link else text
 
 
 def put_between(begin_mark: str, end_mark: str, block: str, page: Path) -> None:

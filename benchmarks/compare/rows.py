@@ -16,7 +16,8 @@ KAFKA_PYTHON = "kafka-python"
 KIO = "kio"
 RAW_SOCKET = "raw-socket"
 OPENSSL = "openssl"
-CONTENDERS = (KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON, KIO, RAW_SOCKET, OPENSSL)
+BARE = "bare"
+CONTENDERS = (KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON, KIO, RAW_SOCKET, OPENSSL, BARE)
 
 RECORDS = 10_000
 """How many records the codec's batch has."""
@@ -37,6 +38,9 @@ class Row:
     Targets: `peer_min`, peer -> its cost is at least so many times kwire's; `peer_max`, peer -> kwire's cost is at most
     so many times the peer's; `row_max`, another row -> kwire's cost is at most so many times its own there; `max_cost`,
     what kwire may cost.
+
+    Nobody can cost less than the contenders of `floor` together, each in the row that it names, "" for this one;
+    `reasoned` is the heading of benchmarks/README.md under which it stands why, or why there is no such figure.
     """
 
     name: str
@@ -53,6 +57,8 @@ class Row:
     peer_max: Mapping[str, float] = field(default_factory=dict)
     row_max: Mapping[str, float] = field(default_factory=dict)
     max_cost: float | None = None
+    floor: Mapping[str, str] = field(default_factory=dict)
+    reasoned: str = ""
     same_run_as: str = ""
     release: str = ""
     broker: str = ""
@@ -107,7 +113,9 @@ def _once(*contenders: str) -> dict[str, int]:
 
 _WITH_KIO = _once(KWIRE, AIOKAFKA, KAFKA_PYTHON, KIO)
 _WITH_AIOKAFKA = _once(KWIRE, AIOKAFKA)
+_WITH_BARE = _once(KWIRE, AIOKAFKA, KAFKA_PYTHON, BARE)
 _SENT = {KWIRE: 400_000, CONFLUENT: 200_000, AIOKAFKA: 20_000, KAFKA_PYTHON: 6_000}
+_RAW_SENT = {**_SENT, RAW_SOCKET: 400_000}
 _SENT_1K = {KWIRE: 80_000, CONFLUENT: 60_000, AIOKAFKA: 8_000, KAFKA_PYTHON: 4_000}
 _RAW_SENT_1K = {**_SENT_1K, RAW_SOCKET: 80_000}
 _SENT_10K = {KWIRE: 16_000, CONFLUENT: 12_000, AIOKAFKA: 3_000, RAW_SOCKET: 16_000}
@@ -139,9 +147,13 @@ _TLS_READ_1K = {KWIRE: 100_000, CONFLUENT: 100_000, OPENSSL: 100_000}
 _MEMBERS = {KWIRE: 20, CONFLUENT: 20, AIOKAFKA: 20}
 _COMMITTED = {KWIRE: 1_500, RAW_SOCKET: 1_500, CONFLUENT: 1_000, AIOKAFKA: 500}
 _TRANSACTED = {KWIRE: 100_000, CONFLUENT: 50_000, AIOKAFKA: 10_000}
+_RAW_TRANSACTED = {KWIRE: 100_000, RAW_SOCKET: 100_000, CONFLUENT: 50_000}
 _MILLION = dict.fromkeys((KWIRE, CONFLUENT), 1_000_000)
 
 # Kinds: what rows have in common
+
+_FLOORS = "what-nobody-can-leave-out"
+"""The heading where most floors stand."""
 
 _CODEC = {
     "group": "codec",
@@ -151,16 +163,36 @@ _CODEC = {
     "unit": "ns",
 }
 _KWIRE = {**_CODEC, "records": _once(KWIRE)}
+_WITH_FLOOR = {
+    **_CODEC,
+    "records": _WITH_BARE,
+    "floor": {BARE: "", KWIRE: "index"},
+    "reasoned": _FLOORS,
+}
+_UNPACKED = {**_WITH_FLOOR, "floor": {BARE: "", KWIRE: "index-unchecked"}}
 _MESSAGE = {**_CODEC, "records": _WITH_KIO, "unit": "µs", "scale": 1e-3}
 _METADATA = {**_MESSAGE, "peer_min": {AIOKAFKA: 30, KAFKA_PYTHON: 20, KIO: 3}}
 _THREADS = {**_CODEC, "task": "threads", "records": _WITH_AIOKAFKA, "metric": "share", "unit": "times one thread"}
 _SWEEP = {**_CODEC, "group": "sweep", "records": _WITH_AIOKAFKA, "max_rounds": 3, "quick": False}
+_SWEEP_WITH_FLOOR = {
+    **_SWEEP,
+    "records": _once(KWIRE, AIOKAFKA, BARE),
+    "floor": {BARE: ""},
+    "reasoned": _FLOORS,
+}
 _PRODUCE = {"group": "produce", "task": "produce", "records": _SENT}
-_DELIVERIES = {**_PRODUCE, "options": {"read_deliveries": True}, "same_run_as": "produce-deliveries"}
+_DELIVERIES = {
+    **_PRODUCE,
+    "records": _RAW_SENT,
+    "options": {"read_deliveries": True},
+    "same_run_as": "produce-deliveries",
+    "floor": {RAW_SOCKET: ""},
+    "reasoned": _FLOORS,
+}
 _NAMED = {**_PRODUCE, "records": _SENT_TO_NAMED, "options": {"round_robin": True}}
 _OLD = {**_PRODUCE, "records": _SENT_SETS, "release": "0.10.0.1"}
-_NOT_WORSE = {"row_max": {"produce-1-partition": 1.1}}
-_HALF_WORSE = {"records": _SENT_TO_MANY, "row_max": {"produce-1-partition": 1.5}}
+_NOT_WORSE = {"row_max": {"produce-1-partition": 1.1}, "reasoned": "many-partitions"}
+_HALF_WORSE = {**_NOT_WORSE, "records": _SENT_TO_MANY, "row_max": {"produce-1-partition": 1.5}}
 _CONSUME = {"group": "consume", "task": "consume", "records": _READ}
 _ONE_BY_ONE = {**_CONSUME, "records": _READ_ONE_BY_ONE}
 _COLUMNS = {**_CONSUME, "options": {"output": "columns"}}
@@ -183,6 +215,8 @@ _AIO_ROUND_TRIP = {
     "options": {"linger_ms": 0},
     "same_run_as": "aio-round-trip-p50",
     "peer_max": {RAW_SOCKET: 1.4},
+    "floor": {RAW_SOCKET: ""},
+    "reasoned": _FLOORS,
 }
 _ON_UVLOOP = {
     **_AIO_ROUND_TRIP,
@@ -230,28 +264,29 @@ _NODES_LZ4 = {"compression": "lz4", "writer": "java", "partitions": 1_000}
 _NODES_ZSTD = {**_NODES_LZ4, "compression": "zstd"}
 _OF_NODES = "three nodes of Kafka, 1,000 partitions written by Java"
 _BY_MEMBERS = "the same partitions, by three members of a group"
-_KAFKA_DELIVERIES = {**_DELIVERIES, **_KAFKA, "records": _SENT_IN_C, "same_run_as": ""}
+_KAFKA_DELIVERIES = {**_PRODUCE, **_KAFKA, "records": _SENT_IN_C, "options": {"read_deliveries": True}}
 _PACKAGE = {"group": "package", "records": _once(KWIRE, CONFLUENT, AIOKAFKA, KAFKA_PYTHON)}
 _IMPORT = {**_PACKAGE, "task": "import_time", "metric": "cpu_ms", "unit": "CPU ms over bare Python"}
-_SIZE = {**_PACKAGE, "task": "size", "unit": "MB", "max_rounds": 1}
+_SIZE = {**_PACKAGE, "task": "size", "unit": "MB", "max_rounds": 1, "reasoned": _FLOORS}
 
 # The rows
 
 _READING = [
     _row(_KWIRE, "index", "decode to an index", max_cost=20),
-    _row(_CODEC, "columns", "to 4 columns", max_cost=30, aiokafka=25, kafka_python=100),
+    _row(_KWIRE, "index-unchecked", "decode to an index, checksums not verified"),
+    _row(_WITH_FLOOR, "columns", "to 4 columns", max_cost=30, aiokafka=25, kafka_python=100),
     _row(_CODEC, "columns-kept", "to all columns, batches kept", max_cost=60),
     _row(_CODEC, "columns-view", "to 4 columns, binary_view", max_cost=28),
     _row(_CODEC, "records", "to records", records=_WITH_KIO, max_cost=95, aiokafka=6, kafka_python=40),
-    _row(_CODEC, "records-fields", "to records, read 4 fields", max_cost=180, aiokafka=3.3, kafka_python=20),
+    _row(_WITH_FLOOR, "records-fields", "to records, read 4 fields", max_cost=180, aiokafka=3.3, kafka_python=20),
     _row(_CODEC, "consumer-records", "to ConsumerRecords, read 4 fields", aiokafka=5, kafka_python=25),
-    _row(_CODEC, "values", "to values", records=_WITH_KIO, max_cost=45, aiokafka=13, kafka_python=80),
+    _row(_WITH_FLOOR, "values", "to values", records={**_WITH_KIO, BARE: 1}, max_cost=45, aiokafka=13, kafka_python=80),
     _row(_CODEC, "headers-unread", "3 headers per record, not read", aiokafka=10, kafka_python=60),
     _row(_CODEC, "magic-1", "message set (magic 1) to records", aiokafka=6, kafka_python=40),
-    _row(_CODEC, "values-gzip", "gzip to values", aiokafka=5),
+    _row(_UNPACKED, "values-gzip", "gzip to values", aiokafka=5),
     _row(_CODEC, "values-snappy", "snappy to values", aiokafka=3),
-    _row(_CODEC, "values-lz4", "lz4 to values", aiokafka=6),
-    _row(_CODEC, "values-zstd", "zstd to values", aiokafka=4.5),
+    _row(_UNPACKED, "values-lz4", "lz4 to values", aiokafka=6),
+    _row(_UNPACKED, "values-zstd", "zstd to values", aiokafka=4.5),
     _row(_CODEC, "records-1k", "1 KiB to records", aiokafka=4),
     _row(_CODEC, "columns-1k", "1 KiB to 4 columns", max_cost=115),
     _row(_KWIRE, "columns-view-1k", "1 KiB to 4 columns, binary_view", row_max={"columns-1k": 1.0}),
@@ -275,17 +310,21 @@ _MESSAGES = [
 ]
 
 
-def _sweep(output: str, title: str) -> list[Row]:
+def _sweep(output: str, title: str, last: Mapping[str, Any] = _SWEEP) -> list[Row]:
     """No cliff: a record ten times as large may cost 15 times as much, and one of a larger batch 1.5 times."""
     sizes = [(size_row(size, output), f"records of {size:,} bytes, to {title}") for size in RECORD_SIZES]
     batches = [(batch_row(count, output), f"records per batch: {count:,}, to {title}") for count in BATCH_COUNTS]
-    return [*_steps(sizes, 15), *_steps(batches, 1.5)]
+    return [*_steps(sizes, 15, _SWEEP), *_steps(batches, 1.5, last)]
 
 
-def _steps(named: list[tuple[str, str]], limit: float) -> list[Row]:
-    """Rows of which each may cost `limit` times what the one before it does."""
+def _steps(named: list[tuple[str, str]], limit: float, last: Mapping[str, Any]) -> list[Row]:
+    """Rows of which each may cost `limit` times what the one before it does; the last is of that kind."""
+    kinds = [_SWEEP] * (len(named) - 1) + [last]
     limits = [{}, *({name: limit} for name, _ in named[:-1])]
-    return [_row(_SWEEP, name, title, row_max=row_max) for (name, title), row_max in zip(named, limits, strict=True)]
+    return [
+        _row(kind, name, title, row_max=row_max)
+        for kind, (name, title), row_max in zip(kinds, named, limits, strict=True)
+    ]
 
 
 _PRODUCING = [
@@ -451,14 +490,32 @@ _WITH_KAFKA = [
         {**_TRANSACTIONS, **_KAFKA},
         "kafka-transactions",
         "Kafka, produce, 1,000 records per transaction",
-        records={KWIRE: 100_000, CONFLUENT: 50_000},
+        records=_RAW_TRANSACTED,
         confluent=5,
+        floor={RAW_SOCKET: ""},
+        reasoned="transactions",
     ),
     _row(_NODES, "nodes-columns-lz4", f"{_OF_NODES}, lz4, to columns", confluent=6, **_NODES_LZ4),
     _row(_NODES, "nodes-columns-lz4-rate", "the same: rate", same_run_as="nodes-columns-lz4", **_NODES_LZ4, **_RATE),
-    _row(_NODES, "nodes-columns-zstd", f"{_OF_NODES}, zstd, to columns", confluent=6, **_NODES_ZSTD),
+    _row(
+        _NODES,
+        "nodes-columns-zstd",
+        f"{_OF_NODES}, zstd, to columns",
+        confluent=6,
+        reasoned=_FLOORS,
+        **_NODES_ZSTD,
+    ),
     _row(_NODES, "nodes-columns-zstd-rate", "the same: rate", same_run_as="nodes-columns-zstd", **_NODES_ZSTD, **_RATE),
-    _row(_NODES, "nodes-group-lz4", f"{_BY_MEMBERS}, lz4", task="group_read", confluent=6, **_NODES_LZ4),
+    _row(
+        _NODES,
+        "nodes-group-lz4",
+        f"{_BY_MEMBERS}, lz4",
+        task="group_read",
+        confluent=6,
+        floor={KWIRE: "nodes-columns-lz4"},
+        reasoned=_FLOORS,
+        **_NODES_LZ4,
+    ),
 ]
 
 
@@ -504,6 +561,7 @@ _IN_GROUPS = [
         metric="share",
         unit="times assigned partitions",
         max_cost=1.03,
+        reasoned=_FLOORS,
     ),
     _row(_COMMIT, "commit", "commit(), one after the other, p50", metric="p50_us", peer_max={RAW_SOCKET: 1.5}),
     _row(_TRANSACTIONS, "transactions", "produce, 1,000 records per transaction", confluent=4),
@@ -514,7 +572,7 @@ ROWS: tuple[Row, ...] = (
     *_READING,
     *_WRITING,
     *_MESSAGES,
-    *_sweep("values", "values"),
+    *_sweep("values", "values", _SWEEP_WITH_FLOOR),
     *_sweep("columns", "4 columns"),
     *_PRODUCING,
     *_CONSUMING,

@@ -12,7 +12,7 @@ from benchmarks.compare import __main__ as command
 from benchmarks.compare import report
 from benchmarks.compare.measure import Result
 from benchmarks.compare.report import Judgement
-from benchmarks.compare.rows import AIOKAFKA, CONFLUENT, KAFKA_PYTHON, KWIRE, RAW_SOCKET, row_named
+from benchmarks.compare.rows import AIOKAFKA, BARE, CONFLUENT, KAFKA_PYTHON, KWIRE, RAW_SOCKET, row_named
 
 ABOUT: dict[str, Any] = {
     "date": "2030-01-02T03:04:05+00:00",
@@ -40,6 +40,7 @@ SENT = [
     *measured("produce-deliveries", AIOKAFKA, 10, 12, 11),
 ]
 VALUES = [*measured("values", KWIRE, 40.0, 50.0, 45.0), *measured("values", AIOKAFKA, 400.0, 520.0, 450.0)]
+REASONED = row_named("values").reasoned
 IN_FLIGHT = [*measured("round-trip-p50", RAW_SOCKET, 10.0), *measured("round-trip-p50", KWIRE, 15.0)]
 
 
@@ -92,8 +93,8 @@ def test_targets_of_the_cost_and_of_a_peer_s_multiple_of_it() -> None:
     )
     title = "produce, each delivery read"
     assert found == [
-        Judgement(title, "≤ 0.3 CPU s per million", "0.25 CPU s per million", 0.3 / 0.25),
-        Judgement(title, "confluent-kafka ≥ 10x", "5.00x (4.00-6.00)", 5 / 10),
+        Judgement(title, "≤ 0.3 CPU s per million", "0.25 CPU s per million", 0.3 / 0.25, reasoned=REASONED),
+        Judgement(title, "confluent-kafka ≥ 10x", "5.00x (4.00-6.00)", 5 / 10, reasoned=REASONED),
     ]
     assert [each.met for each in found] == [True, False]
 
@@ -105,6 +106,23 @@ def test_targets_within_a_peer_s_and_another_row_s_cost() -> None:
         [*measured("produce-512-partitions", KWIRE, 1.0, 1.2), *measured("produce-1-partition", KWIRE, 1.0, 1.0)]
     )
     assert (found.target, found.share) == ('≤ 1.1x "produce to 1 named partition"', 1.0)
+
+
+def test_what_nobody_can_be_below_is_the_sum_of_a_floor_s_parts() -> None:
+    parts = [*measured("values", BARE, 30.0, 20.0), *measured("index", KWIRE, 10.0, 20.0, 5.0)]
+    found = report.judge([*VALUES, *parts])[-1]
+    assert found.at_best == Judgement("to values", "aiokafka ≥ 13x", "11.50x (10.00-13.00)", 11.5 / 13)
+    assert report.judge([*VALUES, *parts[:2]])[-1].at_best is None, "a part was not measured"
+
+
+def test_the_table_of_missed_targets_says_which_nobody_can_reach() -> None:
+    cost = [*measured("values", BARE, 20.0, 20.0), *measured("index", KWIRE, 10.0, 20.0)]
+    assert cells(report.missed(ABOUT, [*VALUES, *cost]), "to values")[3] == (
+        f"[13.17x (13.00-13.33)](../benchmarks/README.md#{REASONED})"
+    )
+    late = [*measured("values", BARE, 40.0, 40.0), *cost[2:]]
+    assert "x (8.00-8.67): nobody can]" in report.missed(ABOUT, [*VALUES, *late])
+    assert cells(report.missed(ABOUT, VALUES), "to values")[3].startswith("[why](")
 
 
 def test_what_was_not_measured_is_not_judged() -> None:
@@ -161,7 +179,7 @@ def test_publishing_writes_the_data_file_the_readme_and_the_pictures(
     assert cells("\n".join(lines), "to values")[1:] == ["45 ns", "", "10x", "", ""]
     told = page.read_text()
     assert "targets are met" in told
-    assert cells(told, "produce, each delivery read")[1:] == ["confluent-kafka ≥ 10x", "8.00x (6.00-10.00)"]
+    assert cells(told, "produce, each delivery read")[1:3] == ["confluent-kafka ≥ 10x", "8.00x (6.00-10.00)"]
 
 
 def test_a_readme_without_marks_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,16 +7,29 @@ from operator import attrgetter
 from typing import Any
 
 import pytest
+from benchmarks.compare import processes
 from benchmarks.compare.contenders.meters import Case
 from benchmarks.compare.contenders.task import Task
 from benchmarks.compare.measure import Plan, _client_task
 from benchmarks.compare.processes import module_of
-from benchmarks.compare.rows import AIOKAFKA, CONTENDERS, GROUPS, KAFKA_PYTHON, KIO, KWIRE, ROWS, choose, left_out
+from benchmarks.compare.rows import (
+    AIOKAFKA,
+    BARE,
+    CONTENDERS,
+    GROUPS,
+    KAFKA_PYTHON,
+    KIO,
+    KWIRE,
+    ROWS,
+    choose,
+    left_out,
+)
 from benchmarks.compare.rows import row_named as row
 
 from kwire import records
 
 CODECS = (KWIRE, AIOKAFKA, KAFKA_PYTHON, KIO)
+HEADINGS = (processes.ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
 PLAN = Plan(1, True, "mock", CONTENDERS, lambda text: None)
 
 
@@ -36,6 +49,16 @@ def test_rows_have_targets_for_what_they_measure() -> None:
         assert all(row(name).metric == each.metric for name in each.row_max), each.name
 
 
+def test_a_floor_adds_up_what_is_measured_in_the_same_unit_and_its_reason_stands_under_a_heading() -> None:
+    for each in ROWS:
+        for contender, name in each.floor.items():
+            part = row(name or each.name)
+            assert contender in part.records, each.name
+            assert (part.metric, part.unit, part.scale) == (each.metric, each.unit, each.scale), each.name
+        if each.floor or each.reasoned:
+            assert f"\n### {each.reasoned.replace('-', ' ').capitalize()}\n" in HEADINGS, each.name
+
+
 def test_rows_of_the_same_run_are_run_alike() -> None:
     run = attrgetter("task", "options", "release", "max_rounds", "quick", "records")
     for each in ROWS:
@@ -48,7 +71,7 @@ def test_a_contender_has_the_tasks_of_its_rows(contender: str) -> None:
         assert callable(getattr(module(contender, task), task))
 
 
-@pytest.mark.parametrize("contender", CODECS)
+@pytest.mark.parametrize("contender", [*CODECS, BARE])
 def test_a_codec_has_the_cases_of_its_rows(contender: str) -> None:
     rows = {each.run for each in ROWS if each.task == "codec" and contender in each.records}
     assert rows <= {*module(contender, "codec").cases()}

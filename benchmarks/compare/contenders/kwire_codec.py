@@ -73,6 +73,7 @@ def _reading() -> Cases:
     large, many = partial(inputs.batch, size=1000, count=inputs.LARGE_RECORDS), inputs.LARGE_RECORDS
     cases = {
         "index": Case(decode, plain, n),
+        "index-unchecked": Case(partial(decode, check_crc=False), plain, n),
         "columns": Case(_columns, plain, n),
         "columns-kept": Case(_keep_columns, plain, _KEPT * n),
         "columns-view": Case(_views, plain, n),

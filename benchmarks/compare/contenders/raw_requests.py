@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle
 
 from benchmarks.compare.contenders.meters import Meter
@@ -57,14 +57,15 @@ def check(frame: bytes, topic: str) -> None:
         raise SystemExit(f"the broker refused a record for {topic}: error {code}")
 
 
-def send(task: Task, batches: Iterable[bytes]) -> dict[str, float]:
+def send(task: Task, batches: Iterable[bytes], per_record: Callable[[], object] = lambda: None) -> dict[str, float]:
     """Sends these to the partitions in turn, by requests as large, and as many in flight, as those of a client.
 
-    Each response is read, and looked into once all are there.
+    Each response is read, and looked into once all are there. `per_record` is what a caller does with the records.
     """
     frames = list(_produce_requests(task, batches))
     responses: list[bytes] = []
     with connected(task) as connection, Meter() as meter:
+        per_record()
         for number, frame in enumerate(frames):
             if number >= _IN_FLIGHT:
                 responses.append(_response(connection))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import cycle, islice
+from functools import partial
+from itertools import cycle, islice, repeat
+from math import copysign
 
 from benchmarks.compare.contenders import raw_requests
 from benchmarks.compare.contenders.meters import round_trips
@@ -21,8 +23,18 @@ def round_trip(task: Task) -> dict[str, float]:
 
 
 def produce(task: Task) -> dict[str, float]:
-    """Sends the records in batches as large as a client's."""
-    return raw_requests.send(task, _batches(task))
+    """Sends the records in batches as large as a client's; with `read_deliveries`, makes and reads objects too."""
+    if not task.read_deliveries:
+        return raw_requests.send(task, _batches(task))
+    return raw_requests.send(task, _batches(task), partial(_make_and_read, task.count))
+
+
+def _make_and_read(count: int) -> None:
+    """An object per record, made by a function of two arguments, whose attribute is read: the least of its kind."""
+    make = copysign
+    made = [make(1.0, 1.0) for _ in repeat(None, count)]
+    if any(each.imag for each in made):
+        raise AssertionError("a float has an imaginary part")
 
 
 def consume(task: Task) -> dict[str, float]:
