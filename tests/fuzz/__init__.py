@@ -8,6 +8,7 @@ targets       what a target is, and the list of them
 drawing       structured choices out of an input's bytes
 corpus        the inputs in the tree: corpus/TARGET.txt, base64, an input a line
 engine.c      the process of one target: libFuzzer with Python inside; worker is its Python half
+lines         counts the lines of kwire's Python that targets want to be traced
 building      the engine, and the extensions for it: `asan` (AddressSanitizer, UBSan, exact blocks) and `plain`
 running       targets in processes side by side, for so many seconds; their table
 coverage      which lines of the extensions the corpora reach, by gcov

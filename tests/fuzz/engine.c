@@ -4,7 +4,7 @@
  *
  * clang compiles the extensions with guards that count how often each edge of their code runs, and this program brings
  * libFuzzer, which reads them, and the runtimes of the sanitizers: so what is reported is the coverage of kwire's own C,
- * and nothing has to be preloaded. For kwire's Python a trace function counts pairs of consecutive lines (`trace`).
+ * and nothing has to be preloaded. Of kwire's Python pairs of consecutive lines are counted (`lines.py`).
  *
  * An input is a finding if the target raises, takes more than LIMIT_S of CPU, or has had more memory than its budget;
  * the process then aborts, which makes libFuzzer save the input. At a good end the numbers of the run are written to
@@ -20,6 +20,8 @@
 
 extern size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 extern int LLVMFuzzerRunDriver(int *count, char ***words, int (*one_input)(const uint8_t *, size_t));
+extern void __sanitizer_cov_8bit_counters_init(uint8_t *begin, uint8_t *end);
+extern void __sanitizer_cov_pcs_init(const uintptr_t *begin, const uintptr_t *end);
 extern int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
                                                      void (*on_free)(const volatile void *)) __attribute__((weak));
 extern size_t __sanitizer_get_allocated_size(const volatile void *block) __attribute__((weak));
@@ -27,42 +29,14 @@ extern size_t __sanitizer_get_allocated_size(const volatile void *block) __attri
 static PyObject *run, *mutate; /* the target's functions; mutate may be None */
 static long long budget_least = 1 << 20, budget_per_byte = 1 << 10;
 
-/* ---- coverage of Python: read by libFuzzer because of the section's name */
+/* ---- coverage of Python: to libFuzzer a module like those that clang instruments. Only targets that are traced have
+ * it, as libFuzzer clears and reads all counters for each input. */
 
-__attribute__((section("__libfuzzer_extra_counters"))) static uint8_t line_pairs[1 << 16];
-static const char *traced_folder;
-static Py_ssize_t code_slot = -1;
-static uintptr_t last_line;
+#define LINE_PAIRS (1 << 16)
 
-#define FOREIGN 1 /* what the slot of code holds that is not kwire's; else an odd hash of its name */
-
-static uintptr_t hash_of(PyCodeObject *code) {
-    const char *text = PyUnicode_AsUTF8(code->co_filename);
-    uintptr_t hash = 14695981039346656037u;
-    if (text == NULL || strstr(text, traced_folder) == NULL) return FOREIGN;
-    for (text = strstr(text, traced_folder); *text; text++) hash = (hash ^ (uint8_t)*text) * 1099511628211u;
-    return (hash << 4) | 3;
-}
-
-static int on_line(PyObject *unused, PyFrameObject *frame, int what, PyObject *arg) {
-    PyCodeObject *code;
-    void *known = NULL;
-    uintptr_t line;
-    if (what != PyTrace_LINE && what != PyTrace_CALL) return 0;
-    code = PyFrame_GetCode(frame);
-    _PyCode_GetExtra((PyObject *)code, code_slot, &known);
-    if (known == NULL) {
-        known = (void *)hash_of(code);
-        _PyCode_SetExtra((PyObject *)code, code_slot, known);
-    }
-    Py_DECREF(code);
-    if ((uintptr_t)known == FOREIGN)
-        return what == PyTrace_CALL ? PyObject_SetAttrString((PyObject *)frame, "f_trace_lines", Py_False) : 0;
-    line = ((uintptr_t)known ^ (uintptr_t)PyFrame_GetLineNumber(frame) * 0x9E3779B97F4A7C15u) >> 7;
-    line_pairs[(line ^ last_line) % sizeof line_pairs]++;
-    last_line = line >> 1;
-    return 0;
-}
+static uint8_t line_pairs[LINE_PAIRS];
+static const uintptr_t places[2 * LINE_PAIRS]; /* of each counter the address and whether a function begins: unknown */
+static __thread uintptr_t last_line;
 
 /* ---- memory: all that malloc gave since the input began, less what was freed of it */
 
@@ -93,10 +67,26 @@ static void finding(const char *what) {
     abort();
 }
 
-static double cpu_s(void) {
+static double clock_s(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* What an input took of the CPU, to 10 ms. The kernel is asked for that, which costs as much as many an input does: so
+ * only now and then, and of what was short the time that went by is told, which is no less. */
+static double begun_s, asked_at_s, asked_cpu_s;
+
+static void begin_clock(void) {
+    begun_s = clock_s(CLOCK_MONOTONIC);
+    if (begun_s - asked_at_s < 0.01) return;
+    asked_at_s = begun_s;
+    asked_cpu_s = clock_s(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static double end_clock(void) {
+    double passed = clock_s(CLOCK_MONOTONIC) - begun_s;
+    return passed < 0.002 ? passed : Py_MIN(passed, clock_s(CLOCK_THREAD_CPUTIME_ID) - asked_cpu_s);
 }
 
 static int one_input(const uint8_t *data, size_t size) {
@@ -105,9 +95,9 @@ static int one_input(const uint8_t *data, size_t size) {
     char text[200];
     last_line = 0;
     held = most_held = 0;
-    took = cpu_s();
+    begin_clock();
     got = PyObject_CallOneArg(run, given);
-    took = cpu_s() - took;
+    took = end_clock();
     if (got == NULL) finding("what was raised is not an error that the target documents");
     numbers.executions++;
     if (most_held > numbers.most_memory) numbers.most_memory = most_held;
@@ -172,10 +162,16 @@ static PyObject *engine_mutate(PyObject *self, PyObject *args) {
     return made;
 }
 
-static PyObject *engine_trace(PyObject *self, PyObject *folder) {
-    traced_folder = strdup(PyUnicode_AsUTF8(folder));
-    code_slot = _PyEval_RequestCodeExtraIndex(NULL);
-    PyEval_SetTrace(on_line, NULL);
+static PyObject *engine_count_line(PyObject *self, PyObject *number) {
+    uintptr_t line = (uintptr_t)PyLong_AsSize_t(number);
+    line_pairs[(line ^ last_line) % LINE_PAIRS]++;
+    last_line = line >> 1;
+    Py_RETURN_NONE;
+}
+
+static PyObject *engine_add_line_pairs(PyObject *self, PyObject *unused) {
+    __sanitizer_cov_8bit_counters_init(line_pairs, line_pairs + LINE_PAIRS);
+    __sanitizer_cov_pcs_init(places, places + 2 * LINE_PAIRS);
     Py_RETURN_NONE;
 }
 
@@ -186,7 +182,8 @@ static PyObject *engine_set_budget(PyObject *self, PyObject *args) {
 
 static PyMethodDef engine_methods[] = {
     {"mutate", engine_mutate, METH_VARARGS, "libFuzzer's own mutation of `data`, to at most `most` bytes."},
-    {"trace", engine_trace, METH_O, "Counts lines of Python from now on, of files whose path holds `folder`."},
+    {"add_line_pairs", engine_add_line_pairs, METH_NOARGS, "Makes what count_line counts coverage."},
+    {"count_line", engine_count_line, METH_O, "Counts the pair that this line of Python is with the one before it."},
     {"set_budget", engine_set_budget, METH_VARARGS, "Bytes that an input may take, and for each of its bytes."},
     {NULL, NULL, 0, NULL},
 };

@@ -151,6 +151,7 @@ def _environment(target: Target, kind: str) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "KWIRE_FUZZ_PYTHON": sys.executable,
         "KWIRE_FUZZ_TARGET": target.path,
+        "KWIRE_FUZZ_TRACED": target.traced or "",
         "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:handle_abort=0",
         "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1",
         **({"PYTHONMALLOC": "malloc"} if kind == "asan" else {}),

@@ -11,6 +11,12 @@ from collections.abc import Callable
 
 import fuzz_engine  # built into the engine
 
+from tests.fuzz.lines import count_lines
+
+if traced := os.environ.get("KWIRE_FUZZ_TRACED"):  # before any of kwire is imported
+    fuzz_engine.add_line_pairs()
+    count_lines(f"kwire/{traced}", fuzz_engine.count_line)
+
 from tests.fuzz.targets import target_of
 
 
@@ -25,8 +31,6 @@ def functions_of(name: str) -> tuple[Callable[[bytes], None], Callable[[bytes, i
     for seed in target.seeds():
         target.run(seed)  # what is made once, such as plans, counts neither as time nor as memory of an input
     gc.freeze()
-    if target.traced is not None and "KWIRE_FUZZ_UNTRACED" not in os.environ:
-        fuzz_engine.trace(f"kwire/{target.traced}")
     if target.mutate is None:
         return target.check, None
     mutate = target.mutate
