@@ -37,6 +37,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="engines side by side")
     parser.add_argument("--build", choices=building.KINDS, action="append", help="only this build of the extensions")
     parser.add_argument("--list", action="store_true", help="show the targets")
+    parser.add_argument("--sums", action="store_true", help="tell how many executions all runs here have made")
     parser.add_argument("--reproduce", type=Path, metavar="FILE", help="feed one input to the one target named")
     parser.add_argument("--keep", action="store_true", help="minimise corpus and found inputs into the corpus")
     parser.add_argument("--coverage", action="store_true", help="tell the lines that the corpora reach")
@@ -47,6 +48,9 @@ def main() -> int:
     kinds = options.build or list(building.KINDS)
     if options.list:
         print(running.table([(each.name, each.family, each.what) for each in targets]))
+        return 0
+    if options.sums:
+        print(running.told_sums())
         return 0
     if options.coverage:
         return coverage.tell(targets, missed=options.missed)
@@ -79,7 +83,7 @@ def _fuzz(targets: list[Target], kinds: list[str], seconds: float, processes: in
     print("\n" + running.table([running.HEAD, *(each.row for each in sorted(results, key=lambda each: each.target))]))
     slowest = max(results, key=lambda each: each.slowest_s)
     where = running.BUILD / "work" / f"{slowest.target}.{slowest.kind}" / "numbers.slowest"
-    print(f"\n{sum(each.executions for each in results):,} executions")
+    print(f"\n{sum(each.executions for each in results):,} executions; {running.told_sums()}")
     print(f"slowest input: {slowest.slowest_s * 1000:.0f} ms, {slowest.target} ({where})")
     if not narrowed:
         coverage.tell(targets, missed=False)

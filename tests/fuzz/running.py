@@ -1,7 +1,8 @@
 """Runs targets in engines side by side, each for its share of the time; at the end, what came of it.
 
-What a run finds on its way, inputs that reach something new, stays in build/fuzz/found/ for the next one; `keep` takes
-what is worth it into the corpus of the tree. A finding is saved in build/fuzz/findings/, under the name of its target.
+What a run finds on its way, inputs that reach something new, stays in build/fuzz/found/ for the next one, and so does
+the sum of all executions (`sums`); `keep` takes what is worth it into the corpus of the tree. A finding is saved in
+build/fuzz/findings/, under the name of its target.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -28,6 +30,10 @@ FINDINGS: Final = BUILD / "findings"
 # Part of a target's time in each build; a second in the plain one makes many more executions.
 _PARTS: Final = {"asan": 0.5, "plain": 0.5}
 _LEAST_S: Final = 2
+_KNOWN_PART: Final = 0.3
+"""Of a target's time, what it may take at most to run what earlier runs have found: clients in real time find something
+new each second time, and would come to nothing else after some nights."""
+_LEAST_KNOWN: Final = 20
 _HANG_S: Final = 30
 # Beyond these, an input must not replace what another one says; about 1 MB for all targets.
 _KEPT_BYTES: Final = 24 << 10
@@ -72,6 +78,7 @@ def run_all(targets: Iterable[Target], kinds: Iterable[str], seconds: float, pro
         results = []
         for each in concurrent.futures.as_completed(waiting):
             results.append(each.result())
+            _add_up(results[-1])
             print("  ".join(filter(None, results[-1].row)), flush=True)
     return results
 
@@ -80,18 +87,54 @@ def run(target: Target, kind: str, seconds: float) -> Result:
     """One target in one build, from its seeds, its corpus and what earlier runs have found."""
     work = BUILD / "work" / f"{target.name}.{kind}"
     shutil.rmtree(work, ignore_errors=True)
-    unpack([*target.seeds(), *read_corpus(target.name)], work / "known")
+    new = work / "new"
+    new.mkdir(parents=True)
+    unpack([*target.seeds(), *read_corpus(target.name), *_some_found(target, kind, seconds)], work / "known")
     (work / "words").write_text("".join(f'"{_escaped(word)}"\n' for word in target.words))
-    found = FOUND / target.name
-    found.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
     done = _engine(
         target, kind, work, f"-max_total_time={max(round(seconds), _LEAST_S)}", f"-max_len={target.max_len}",
         *([f"-dict={work / 'words'}"] if target.words else []), f"-timeout={_HANG_S}",
         "-rss_limit_mb=6000", "-print_final_stats=1", "-len_control=20", "-reload=0",
-        f"-artifact_prefix={work}/", str(found), str(work / "known"),
+        f"-artifact_prefix={work}/", str(new), str(work / "known"),
     )  # fmt: skip
+    unpack(packed(new), FOUND / target.name)
     return _result(target, kind, work, time.monotonic() - begun, done)
+
+
+def _some_found(target: Target, kind: str, seconds: float) -> list[bytes]:
+    """As many of the inputs that earlier runs have found as there is time for, drawn anew for each run."""
+    found = packed(FOUND / target.name)
+    executions, passed = sums().get(f"{target.name} {kind}", (0, 0.0))
+    if not passed:
+        return found
+    most = max(round(executions / passed * seconds * _KNOWN_PART), _LEAST_KNOWN)
+    return random.sample(found, min(most, len(found)))
+
+
+def sums() -> dict[str, tuple[int, float]]:
+    """Of each target in each build, how many executions all runs have made, and in how many seconds."""
+    path = FOUND / "sums.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def _add_up(result: Result) -> None:
+    known = sums()
+    of = f"{result.target} {result.kind}"
+    executions, seconds = known.get(of, (0, 0.0))
+    known[of] = executions + result.executions, round(seconds + result.seconds, 1)
+    FOUND.mkdir(parents=True, exist_ok=True)
+    written = FOUND / "sums.json.new"  # which others may read meanwhile
+    written.write_text(json.dumps(known, indent=0))
+    written.replace(FOUND / "sums.json")
+
+
+def told_sums() -> str:
+    """What all runs have come to, in a line."""
+    known = sums()
+    of_kinds = [sum(count for of, (count, _) in known.items() if of.endswith(f" {kind}")) for kind in _PARTS]
+    each = ", ".join(f"{count:,} {kind}" for count, kind in zip(of_kinds, _PARTS, strict=True))
+    return f"{sum(of_kinds):,} executions in all runs: {each}"
 
 
 def reproduce(target: Target, path: Path, kind: str) -> int:
