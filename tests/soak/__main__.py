@@ -63,7 +63,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=3600.0, help="how long (3600)")
     parser.add_argument("--broker", choices=("embedded", "kafka"), default="embedded")
     options = parser.parse_args(arguments)
-    if options.seconds * (1 - _WARM_UP_SHARE) < 2 * WINDOWS:
+    if options.seconds * (1 - _WARM_UP_SHARE) < 5 * WINDOWS:
         parser.error("that is too short to tell a slope from noise")
     return options
 
@@ -127,9 +127,11 @@ def _report(load: Load, samples: Samples, grown: Counter[str], seconds: float) -
         return 1
     moments = samples.moments
     warm = next(place for place, moment in enumerate(moments) if moment >= min(WARM_UP_S, seconds * _WARM_UP_SHARE))
+    half = (warm + len(moments)) // 2
     slopes = {name: slope_of(moments[warm:], values[warm:]) for name, values in samples.series.items()}
+    late = {name: slope_of(moments[half:], values[half:]) for name, values in samples.series.items()}
     print(f"{len(moments)} samples in {moments[-1]:.0f} s; slopes without the first {moments[warm]:.0f} s")
-    print(table(slopes, GAUGES, samples.series))
+    print(table(slopes, late, GAUGES, samples.series))
     leaks = [name for name, slope in slopes.items() if slope.is_leak(GAUGES[name])]
     print("classes that have more objects now:", dict(grown.most_common(_GREW_MOST)))
     idle = [what for what in _expected() if not load.done[what]]

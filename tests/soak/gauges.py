@@ -1,9 +1,9 @@
 """What is measured of this process: one row of numbers, by the names of GAUGES. Linux.
 
-Garbage is collected first, so that what is left is held by something. "allocated" is what malloc has handed out and not
-got back, of all arenas, where the C library says so: while it stays and the resident size grows, the heap has holes and
-nothing is kept. Timers are those that will run: cancelled ones stay in the heap of their client until they are most of
-it.
+Garbage is collected and malloc's free pages are given back first, so that what is left is held by something, or lies on
+a page with what is. "allocated" is what malloc has handed out and not got back, of all arenas, where the C library says
+so: while it stays and the resident size grows, the heap has holes and nothing is kept. Timers are those that will run:
+cancelled ones stay in the heap of their client until they are most of it.
 """
 
 import ctypes
@@ -47,7 +47,9 @@ class _MallInfo(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_size_t) for name in _MALLINFO)
 
 
-_mallinfo2 = getattr(ctypes.CDLL(None), "mallinfo2", None)
+_libc = ctypes.CDLL(None)
+_malloc_trim = getattr(_libc, "malloc_trim", None)
+_mallinfo2 = getattr(_libc, "mallinfo2", None)
 if _mallinfo2 is not None:
     _mallinfo2.restype = _MallInfo
 
@@ -62,6 +64,8 @@ def _allocated() -> int:
 def row(clients: Iterable[Any]) -> dict[str, float]:
     """One sample; `buffered` is what these clients say of their records."""
     gc.collect()
+    if _malloc_trim is not None:
+        _malloc_trim(ctypes.c_size_t(0))
     pool = pool_statistics()
     objects = [each for each in gc.get_objects() if str(type(each).__module__).startswith("kwire.")]
     timers = [each for each in objects if isinstance(each, Timer)]

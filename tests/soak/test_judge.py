@@ -81,8 +81,11 @@ def slope_of_a_leak(gauge: str) -> Slope:
 
 def test_the_table_shows_level_slope_and_course() -> None:
     moments, values = samples(5, per_hour=500)
-    text = table({"it": slope_of(moments, values)}, {"it": 1.0}, {"it": values})
-    assert text.splitlines()[0].split() == ["gauge", "level", "low", "high", "per", "hour", "+/-", "allowed"]
+    slope, late = slope_of(moments, values), slope_of(*samples(6, per_hour=60))
+    text = table({"it": slope}, {"it": late}, {"it": 1.0}, {"it": values})
+    head, row = (line.split() for line in text.splitlines())
+    assert head == ["gauge", "level", "low", "high", "per", "hour", "+/-", "last", "half", "+/-", "allowed"]
+    assert row[4:8] == [f"{each:.1f}" for each in (slope.per_hour, slope.margin, late.per_hour, late.margin)]
     assert text.splitlines()[1].endswith("█  LEAK")
     assert plot([0, 1, 2, 3, 4, 5, 6, 7]) == "▁▂▃▄▅▆▇█"
     assert plot([2.0] * 100, 4) == "▁▁▁▁"
