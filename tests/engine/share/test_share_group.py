@@ -394,6 +394,22 @@ def test_partitions_taken_away_are_forgotten_and_still_acknowledged(broker: Shar
     assert [list(numbers) for numbers in forgotten] == [[0]]
 
 
+@pytest.mark.parametrize("renewed", [False, True])
+def test_a_limit_holds_for_what_is_handed_out_again(broker: ShareBroker, consumer: Consumer, renewed: bool) -> None:
+    broker.script.append([acquired(0, 0, 4)])
+    found = consumer.poll(arrives=renewed)
+    if renewed:
+        consumer.acknowledge(found, "renew")
+        consumer.commit()
+    assert offsets(consumer.poll(max_records=2)) == [(0, 0), (0, 1)]
+    assert offsets(consumer.poll(max_records=1)) == [(0, 2)]
+    assert offsets(consumer.poll()) == [(0, 3), (0, 4)]
+    consumer.close()
+    told = [*broker.fetches, *broker.acks]
+    assert {offset for message in told for first, last, kinds in acks_in(message).get(0, ()) if kinds == [1]
+            for offset in range(first, last + 1)} == {0, 1, 2}  # fmt: skip
+
+
 @pytest.mark.parametrize("by_unsubscribing", [False, True])
 def test_what_waits_of_a_topic_that_is_not_subscribed_to_any_more_is_given_back(
     broker: ShareBroker, consumer: Consumer, by_unsubscribing: bool

@@ -174,26 +174,27 @@ class SharePolling:
         fault = self.membership.take_fault()
         if fault is not None:
             raise fault
+        limit = self._settings.max_poll_records
+        limit = limit if max_records is None else min(max_records, limit)
         if not self._again or min(map(_locked_until, self._again)) > self._fetcher.locked_until:
-            limit = self._settings.max_poll_records
-            self._handed = self._fetcher.take(limit if max_records is None else min(max_records, limit), now)
+            self._handed = self._fetcher.take(limit, now)
         if not self._handed:
-            self._handed = self._take_again()
+            self._handed = self._take_again(limit)
         if not self._handed and self._core.refused and self._core.refusal is not None:
             raise afresh(self._core.refusal)
         for portion in self._handed:
             self.consumed.add(portion.place.tp.topic, len(portion.records))
         return _records_of(self._handed)
 
-    def _take_again(self) -> list[Portion]:
-        """Records that were renewed or did not arrive: one piece of each partition, the others with the next poll."""
+    def _take_again(self, count: int) -> list[Portion]:
+        """Records that were renewed or did not arrive, `count` at most: one piece of each partition, the others with
+        the next poll."""
         pieces: dict[TopicPartition, Portion] = {}
         for portion in sorted(self._again, key=_locked_until):
             pieces.setdefault(portion.place.tp, portion)
-        taken = list(pieces.values())
-        self._again = [portion for portion in self._again if portion not in taken]
-        for portion in taken:
-            portion.renewed = False
+        chosen = list(pieces.values())
+        taken, rest = split(chosen, count)
+        self._again = rest + [portion for portion in self._again if portion not in chosen]
         return taken
 
     def limit(self, count: int) -> None:
