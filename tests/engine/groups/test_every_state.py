@@ -247,6 +247,18 @@ def test_a_member_that_is_fenced_in_a_state_says_so(state: str) -> None:
     assert story.ends_well(), story.picture()
 
 
+@pytest.mark.parametrize("state", ["handing over", "revoking", "preparing to join", "stable"])
+def test_a_member_that_is_fenced_while_its_listener_is_at_work_loses_the_rest(state: str) -> None:
+    story = Story("cooperative-sticky")
+    story.reach(state)
+    story.refuse_heartbeat(FENCED_INSTANCE_ID)
+    story.member.go_on()
+    story.run(1.0)
+    assert story.member.owned == set()
+    assert not story.member.subscription.states
+    assert story.member.told[-1][0] == "lost" or state == "preparing to join"
+
+
 @pytest.mark.parametrize(
     "state", ["joining", "stable", "due to reconcile", "waiting for names", "reconciling", "acknowledging"]
 )

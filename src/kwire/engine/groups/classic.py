@@ -280,6 +280,8 @@ class ClassicMembership(Membership):
             self._go_on_handing_over(now)
         elif self.state == HANDING:
             self.move(STABLE)
+        elif self.state == FENCED:
+            self._tell(LOST, self._owned, now)
 
     @property
     def can_leave(self) -> bool:
