@@ -7,13 +7,15 @@ import logging
 import signal
 import sys
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
 
 from kwire.cli.broker_clients import as_lines, read_users, write_client_files
-from kwire.cli.usage import Commands, UsageError, natural, usage_errors
+from kwire.cli.usage import Commands, UsageError, natural
+from kwire.errors import ConfigError
 
 _OPTIONS_FOR = {
     "advertised.listeners": "--advertised",
@@ -28,6 +30,22 @@ _OPTIONS_FOR = {
     "super.users": "--super-user",
 }
 """Kafka's properties that have options of their own."""
+
+_OPTION_OF = {
+    "advertised": "--advertised",
+    "feature": "--feature",
+    "listeners": "--listener",
+    "max_reauth_ms": "--max-reauth-ms",
+    "mechanism": "--mechanism",
+    "nodes": "--nodes",
+    "num_partitions": "--partitions",
+    "port": "--port",
+    "property": "--property",
+    "racks": "--rack",
+    "release": "--release",
+    "retention_bytes": "--retention-bytes",
+}
+"""The options by which the arguments of a Broker are given."""
 
 _EPILOG = """\
 examples:
@@ -169,7 +187,7 @@ def run(options: argparse.Namespace) -> int:
 
     level = logging.INFO if options.verbose else logging.ERROR
     logging.basicConfig(level=level, format="%(asctime)s %(message)s", stream=sys.stderr)
-    with usage_errors():
+    with _usage_errors():
         users = read_users(options.user, options.users_file)
         broker = Broker(
             host=options.host,
@@ -190,7 +208,7 @@ def run(options: argparse.Namespace) -> int:
             racks=options.rack,
             features=dict(map(parse_feature, options.feature)) or None,
             authorizer=options.authorizer,
-            super_users=options.super_user,
+            super_users=list(map(parse_super_user, options.super_user)),
             allow_everyone_if_no_acl_found=options.allow_everyone_if_no_acl_found,
             **read_properties(dict(map(parse_property, options.property))),
         )
@@ -207,6 +225,24 @@ def run(options: argparse.Namespace) -> int:
         asked_to_end.wait()
         broker.topics()  # raises if it was the fault that ended the wait
     return 0
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    """A ConfigError about an argument of Broker, as one about the option that gives it."""
+    try:
+        yield
+    except ConfigError as error:
+        name, blank, rest = str(error).partition(" ")
+        raise UsageError(f"{_OPTION_OF.get(name, name)}{blank}{rest}") from error
+
+
+def parse_super_user(text: str) -> str:
+    """A principal. UsageError for what is none, as it would never be anyone's."""
+    kind, _, name = text.partition(":")
+    if not kind or not name:
+        raise UsageError(f"--super-user {text!r}: write User:NAME, as in User:alice")
+    return text
 
 
 def parse_topic(text: str, default_partitions: int) -> tuple[str, int]:

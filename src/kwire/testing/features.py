@@ -68,7 +68,7 @@ def finalized_features(release: Release, wanted: Mapping[str, int] | None = None
     levels = {name: high for name, (_, high) in supported.items() if _SWITCHED_OFF.get(release.number[:2]) != name}
     for name, level in (wanted or {}).items():
         if name not in supported:
-            raise ConfigError(f"feature {name!r}: release {release.name} has {sorted(supported)}")
+            raise ConfigError(f"feature {name!r}: release {release.name} has {', '.join(sorted(supported)) or 'none'}")
         low, high = supported[name]
         if not low <= level <= high:
             raise ConfigError(f"feature {name} {level}: expected {low} to {high} in release {release.name}")

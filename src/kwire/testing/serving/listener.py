@@ -55,7 +55,8 @@ class Listener:
             listener.listen(128)
         except (OSError, OverflowError) as error:
             listener.close()
-            raise errors.ConfigError(f"cannot listen on {self.host}:{self.port}: {error}") from error
+            reason = getattr(error, "strerror", None) or error
+            raise errors.ConfigError(f"cannot listen on {self.host}:{self.port}: {reason}") from error
         listener.setblocking(False)
         self.port = listener.getsockname()[1]
         self.socket = listener

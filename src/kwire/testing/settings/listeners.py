@@ -57,7 +57,7 @@ def read_listeners(
 
 def _advertised(option: str, texts: Sequence[str], nodes: int = 1) -> tuple[tuple[str, int | None], ...]:
     if len(texts) not in (1, nodes):
-        raise ConfigError(f"{option} {list(texts)}: expected one, or one for each of {nodes} nodes")
+        raise ConfigError(f"{option} {', '.join(map(repr, texts))}: expected one, or one for each of {nodes} nodes")
     found = tuple(_split(option, text) for text in texts)
     for host, port in found:
         if host in _EVERY_ADDRESS:

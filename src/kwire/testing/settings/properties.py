@@ -102,4 +102,4 @@ def _value(name: str, text: str, kind: type | None) -> bool | int | str:
         return int(text)
     if kind is str:
         return text
-    raise ConfigError(f"property {name} {text!r}: expected {kind.__name__}")
+    raise ConfigError(f"property {name} {text!r}: expected {'true or false' if kind is bool else 'a whole number'}")

@@ -43,7 +43,7 @@ class Nodes:
 
     def __init__(self, count: int = 1, racks: Sequence[str | None] = (), first_id: int = 1) -> None:
         if racks and len(racks) != count:
-            raise ConfigError(f"racks {list(racks)}: expected one for each of {count} nodes")
+            raise ConfigError(f"racks {', '.join(map(repr, racks))}: expected one for each of {count} nodes")
         self._nodes = {first_id + n: Node(first_id + n, racks[n] if racks else None) for n in range(count)}
         self.controller = first_id
 
