@@ -301,3 +301,10 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(PATIENT) == 1
+
+
+def test_a_folder_without_anything_of_a_log_is_told(kwire: Kwire, tmp_path: Path) -> None:
+    written(tmp_path / "other", "notes.txt", b"")
+    outcome = kwire("dump", str(tmp_path))
+    assert (outcome.code, outcome.out) == (1, b"")
+    assert outcome.err == f"kwire dump: {tmp_path}: no file of a log directory is in this folder\n"

@@ -93,16 +93,23 @@ def _files(options: argparse.Namespace) -> Iterator[tuple[str, DumpFile | None]]
         if path == "-":
             yield path, DumpFile(path, 0, options.kind or SEGMENT, options.topic or "")
             continue
+        is_empty = True
         for each, file in files_under([path]):
+            is_empty = False
             info = LocalStorage().info(each)
             if file is None and info is not None and options.kind is not None:
                 file = classified(info, options.kind)
             yield each, file._replace(topic=options.topic) if file is not None and options.topic else file
+        if is_empty:
+            yield path, None
 
 
 def _why_not(path: str) -> str:
-    if LocalStorage().info(path) is None:
+    info = LocalStorage().info(path)
+    if info is None:
         return "nothing is there"
+    if info.is_folder:
+        return "no file of a log directory is in this folder"
     return f"not the name of a file of a log directory; --as says what it is: {', '.join(KINDS)}"
 
 
