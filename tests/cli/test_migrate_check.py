@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import json
+import os
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -489,3 +490,10 @@ def test_no_setting_of_their_serializers_is_unknown(module: str) -> None:
     for name, cls in getmembers(found, isclass):
         if name.endswith(("Serializer", "Deserializer")) and hasattr(cls, "_default_conf"):
             assert cls._default_conf.keys() <= registries.SERIALIZER_SETTINGS.keys(), name
+
+
+def test_a_pipe_is_not_waited_for(kwire: Kwire, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.py")
+    outcome = kwire("migrate-check", str(tmp_path / "a.py"))
+    assert outcome.code == 2
+    assert "a folder, or a file that ends in one of .py" in outcome.err

@@ -120,7 +120,7 @@ def _files(paths: list[str]) -> Iterator[tuple[Path, bool]]:
         if path.is_dir():
             inside = (each for each in path.rglob("*") if each.suffix in suffixes and each.is_file())
             yield from ((each, False) for each in sorted(inside) if not _is_skipped(each.relative_to(path)))
-        elif path.suffix in suffixes:
+        elif path.suffix in suffixes and (path.is_file() or not path.exists()):
             yield path, True
         else:
             raise UsageError(f"{path}: a folder, or a file that ends in one of {' '.join(suffixes)}, is needed")
