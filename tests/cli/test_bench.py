@@ -90,9 +90,17 @@ def test_settings_are_checked_before_anything_is_made(kwire: Kwire, broker: Brok
 
 
 def test_an_error_of_a_client_is_the_commands(kwire: Kwire, broker: Broker) -> None:
-    outcome = kwire("bench", "produce", "--size", "2000000", *SHORT)
+    outcome = kwire("bench", "produce", "--size", "2000000", "-X", "max.request.size=3000000", *SHORT)
     assert outcome.code == 1
     assert outcome.err.count("\n") == 1
+    assert topics(broker) == {"orders"}
+
+
+@pytest.mark.parametrize("mode", ["produce", "consume", "latency"])
+def test_values_that_no_record_can_hold_are_not_made(kwire: Kwire, broker: Broker, mode: str) -> None:
+    outcome = kwire("bench", mode, "--size", "999999999999", *SHORT)
+    assert outcome.code == 2
+    assert "--size 999999999999: a record may have max.request.size=1048576 bytes" in outcome.err
     assert topics(broker) == {"orders"}
 
 

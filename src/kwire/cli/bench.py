@@ -16,7 +16,7 @@ from kwire.cli.output import FAILED
 from kwire.cli.rendering import table
 from kwire.cli.terminal import Progress, draws, print_error, progress
 from kwire.cli.trouble import trouble_on_stderr
-from kwire.cli.usage import Commands, per_second, positive, seconds
+from kwire.cli.usage import Commands, UsageError, per_second, positive, seconds
 from kwire.engine.common.numbers import whole_number
 from kwire.errors import KafkaError
 from kwire.errors.listing import counted
@@ -24,6 +24,7 @@ from kwire.errors.listing import counted
 if TYPE_CHECKING:
     from kwire.admin import Admin
     from kwire.cli.benching.work import Done
+    from kwire.producer import Producer
 
 _EPILOG = """\
 examples:
@@ -152,7 +153,9 @@ def _clients(options: argparse.Namespace, stack: ExitStack) -> list[Any]:
             settings["acks"] = options.acks if options.acks == "all" else int(options.acks)
         if options.batch is not None:
             settings["batch_size"] = options.batch
-        found.append(stack.enter_context(opened(Producer, options, shared=shared, **settings)))
+        producer = stack.enter_context(opened(Producer, options, shared=shared, **settings))
+        _check_size(options, producer)
+        found.append(producer)
     if options.mode != "produce":
         more = {"group_id": None, "group_instance_id": None, "allow_auto_create_topics": False, **waiting(options)}
         found.append(stack.enter_context(opened(Consumer, options, shared=shared, **more)))
@@ -194,9 +197,10 @@ def _fill(options: argparse.Namespace, topic: str, stack: ExitStack) -> None:
     from kwire.cli.benching.work import payloads
     from kwire.producer import Producer
 
+    producer = stack.enter_context(opened(Producer, options, shared=True, **producing(options)))
+    _check_size(options, producer)
     values = payloads(options.size)
     count = options.records or max(_FILL_BYTES // (options.size + 20), 1)
-    producer = stack.enter_context(opened(Producer, options, shared=True, **producing(options)))
     deadline = time.monotonic() + options.duration
     with progress(f"fill {topic}", count) as bar:
         for number in range(count):
@@ -206,6 +210,13 @@ def _fill(options: argparse.Namespace, topic: str, stack: ExitStack) -> None:
                 if time.monotonic() > deadline and options.records is None:
                     break
         producer.flush()
+
+
+def _check_size(options: argparse.Namespace, producer: Producer) -> None:
+    """Raises UsageError for values that no record can hold, before any is made."""
+    most = producer.settings.max_request_size
+    if options.size > most:
+        raise UsageError(f"--size {options.size}: a record may have max.request.size={most} bytes")
 
 
 class _View:
