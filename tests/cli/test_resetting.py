@@ -169,3 +169,11 @@ def test_targets() -> None:
     assert parse_target("2024-05-01T12:00:00+00:00") == datetime(2024, 5, 1, 12, tzinfo=UTC)
     with pytest.raises(UsageError):
         parse_target("")
+
+
+def test_offsets_of_a_broker_without_groups_are_reset(kwire: Kwire) -> None:
+    with Broker(release="0.8.2.2", topics=["orders"]) as old, Admin(old.bootstrap_servers) as admin:
+        old.append("orders", [b"a", b"b"])
+        admin.alter_consumer_group_offsets("g", {("orders", 0): 2})
+        assert kwire("groups", "reset", "g", "--to", "earliest", "--execute", "-b", old.bootstrap_servers).code == 0
+        assert admin.list_consumer_group_offsets("g")["orders", 0].offset == 0

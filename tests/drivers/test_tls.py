@@ -159,7 +159,7 @@ def test_a_connection_that_ends_after_the_handshake_is_not_asked_about_tls(
         while not side.received:
             near.sendall(side.feed(near.recv(65536)))
 
-    assert "listener for SASL?" in str(outcome(secure(listen(serve))))
+    assert "listener for SASL, or a ZooKeeper?" in str(outcome(secure(listen(serve))))
 
 
 def test_an_alert_is_read_also_where_writing_failed_first(listen: Listen, secure: Make, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from kwire.cli.places import ENDS, moment
 from kwire.cli.usage import UsageError
 from kwire.engine.common.numbers import whole_number
 from kwire.errors import BrokerError, KafkaError
-from kwire.schema.error_codes import GROUP_ID_NOT_FOUND
+from kwire.schema.error_codes import GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from kwire.admin import Admin
@@ -80,11 +80,12 @@ def parse_target(text: str) -> Target:
 
 
 def _kind_and_members(admin: Admin, group: str) -> tuple[str, int]:
-    """The kind of the group, and how many members it has; none, of a group that is not there yet."""
+    """The kind of the group, and how many members it has; none, of a group that is not there yet, and before Kafka 0.9,
+    where there are offsets of groups and no groups."""
     try:
         found = described(admin, [group])[group]
     except BrokerError as error:
-        if error.code != GROUP_ID_NOT_FOUND:
+        if error.code not in (GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION):
             raise
         return "", 0
     return found.type, len(found.members)

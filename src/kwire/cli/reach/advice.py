@@ -84,7 +84,7 @@ def _tls(error: Exception, _where: Where) -> str | None:
 def _versions(error: Exception, _where: Where) -> str | None:
     if isinstance(error, AuthError):
         return None
-    return f"if this listener has TLS: {_WITH_TLS}; else it is no Kafka broker"
+    return f"if this listener has TLS: {_WITH_TLS}; else it is no Kafka broker, but maybe a ZooKeeper"
 
 
 def _login(error: Exception, _where: Where) -> str | None:

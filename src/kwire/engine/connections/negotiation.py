@@ -376,7 +376,7 @@ class Negotiation:
             return ""
         kinds = "" if self._connections.settings.uses_tls else "for TLS, or "
         if self._login is None:
-            return f" (during ApiVersions and Metadata; is this a listener {kinds}for SASL?)"
+            return f" (during ApiVersions and Metadata; is this a listener {kinds}for SASL, or a ZooKeeper?)"
         return f" (during ApiVersions; is this a listener {kinds}of a broker from before Kafka 0.10?)"
 
     # -- help -------------------------------------------------------------------------------------------------------

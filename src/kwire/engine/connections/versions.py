@@ -62,8 +62,10 @@ class Versions(VersionsBase):
         offered = self.ranges.get(api_key)
         since = first_release_with(api_key, oldest, newest)
         if offered is None:
-            facts = [f"Kafka {since} brought it"] * bool(since) + ["it is from before Kafka 0.10"] * self.before_0_10
-            has = "does not have it" + f" ({', '.join(facts)})" * bool(facts)
+            facts = [f"Kafka {since} brought it"] * bool(since) + [
+                "this one is from before Kafka 0.10"
+            ] * self.before_0_10
+            has = "does not have it" + f" ({'; '.join(facts)})" * bool(facts)
         else:
             has = f"offers versions {offered[0]} to {offered[1]}, kwire needs one from {oldest} to {newest}"
             has += f" (Kafka {since} or newer)" * bool(since)
