@@ -27,7 +27,7 @@ from benchmarks.compare.contenders.task import Task, values_of
 from kwire import Consumer, Producer
 
 _TIMEOUT_S = 60
-_PAIRS = 5
+_PAIRS = 15
 
 
 def group_join(task: Task) -> dict[str, float]:
@@ -68,10 +68,15 @@ def group_consume(task: Task) -> dict[str, float]:
     with Consumer(**settings) as assigned, Consumer(**grouped) as member:
         assigned.assign([(task.topic, partition) for partition in range(task.partitions)])
         member.subscribe([task.topic])
-        pairs = [(_read(assigned, task.count), _read(member, task.count)) for _ in range(_PAIRS + 1)]
-    alone = median(alone for alone, _ in pairs[1:])
+        for consumer in (assigned, member):
+            _read(consumer, task.count)
+        spent: dict[Consumer, list[float]] = {assigned: [], member: []}
+        for number in range(_PAIRS):
+            for consumer in (assigned, member) if number % 2 else (member, assigned):
+                spent[consumer].append(_read(consumer, task.count))
+    alone = median(spent[assigned])
     return {
-        "share": median(in_group / alone for alone, in_group in pairs[1:]),
+        "share": median(in_group / other for other, in_group in zip(spent[assigned], spent[member], strict=True)),
         "cpu_s_per_million": alone * 1e6 / task.count,
     }
 
