@@ -24,7 +24,6 @@ from benchmarks.compare.rows import (
     AIOKAFKA,
     BATCH_COUNTS,
     CONFLUENT,
-    CONTENDERS,
     KAFKA_PYTHON,
     KIO,
     KWIRE,
@@ -115,7 +114,7 @@ def _bar_rows(picture: _Bars, results: Sequence[Result]) -> _BarRows:
         costs = costs_of(row, results)
         base = costs.get(picture.base)
         if base:
-            others = [name for name in CONTENDERS if name in costs and name != picture.base]
+            others = [name for name in _COLOURS if name in costs and name != picture.base]
             ratios = [(name, ratio_of(base, costs[name])) for name in others]
             label = f"{row.title}\n{picture.base}: {number(median(base.values()))} {row.unit}"
             rows.append((label, [(name, ratio) for name, ratio in ratios if ratio]))
@@ -135,7 +134,7 @@ def _draw_bars(picture: _Bars, rows: _BarRows, about: dict[str, Any]) -> Figure:
     axes.set_ylim(place - 1, -1)
     _scale_bars(axes, min(ratio.min for _, ratios in rows for _, ratio in ratios))
     axes.axvline(1, color=_COLOURS[picture.base], linewidth=1.6)
-    shown = [name for name in CONTENDERS if any(name == other for _, ratios in rows for other, _ in ratios)]
+    shown = [name for name in _COLOURS if any(name == other for _, ratios in rows for other, _ in ratios)]
     handles: list[Any] = [Line2D([0], [0], color=_COLOURS[picture.base], linewidth=1.6)]
     handles += [Rectangle((0, 0), 1, 1, color=_COLOURS[name]) for name in shown]
     labels = [f"{_with_version(picture.base, about)} = 1x", *(_with_version(name, about) for name in shown)]

@@ -227,9 +227,11 @@ def test_a_run_that_was_cut_short_is_not_published(monkeypatch: pytest.MonkeyPat
 def test_pictures_name_the_peers_with_their_versions(tmp_path: Path) -> None:
     plots = pytest.importorskip("benchmarks.compare.plots", reason="needs matplotlib")
     sweep = [*measured("size-10-values", KWIRE, 20.0), *measured("batch-10-columns", AIOKAFKA, 400.0)]
-    written = plots.draw(ABOUT, [*SENT, *VALUES, *IN_FLIGHT, *sweep], tmp_path)
+    bare = measured("values", BARE, 20.0)
+    written = plots.draw(ABOUT, [*SENT, *VALUES, *bare, *IN_FLIGHT, *sweep], tmp_path)
     assert {path.name for path in written} == {"codec.svg", "latency.svg", "produce.svg", "sizes.svg"}
     picture = ElementTree.parse(tmp_path / "produce.svg")
     text = " ".join("".join(node.itertext()) for node in picture.iter() if node.tag.endswith("}text"))
     for part in ("kwire 1.2 = 1x", "confluent-kafka 2.3", "aiokafka 0.9", "8.0x", "kwire: 0.25 CPU s per million"):
         assert part in text
+    assert BARE not in (tmp_path / "codec.svg").read_text(), "it does a part of the work only"
