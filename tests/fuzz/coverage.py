@@ -35,7 +35,7 @@ def tell(targets: Iterable[Target], *, missed: bool) -> int:
     for path in (BUILD / "coverage").rglob("*.gcda"):
         path.unlink()
     done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.coverage", *(target.name for target in targets)],
+        [sys.executable, "-W", "ignore", "-m", "tests.fuzz.coverage", *(target.name for target in targets)],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": f"{library('coverage')}:{ROOT}"},
         check=False,
