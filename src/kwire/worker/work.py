@@ -41,7 +41,7 @@ MAX_POLL_S = 1.0
 LOOK_EVERY_S = 0.1
 LARGEST_RECORD = 2**31 - 1
 """Of the producer: what a topic took, its retry topic is asked to take, too."""
-ANY_NUMBER_OF_BYTES = 2**63 - 1
+UNBOUNDED = 2**63 - 1
 """Of the producer's buffer: each lane has one record in it at most, which is in hand anyway."""
 FAREWELL_S = 5.0
 """For the last commit, for leaving the group, and for handlers that were cancelled: each takes so long at most."""
@@ -176,7 +176,7 @@ class Work:
             self._producer = Producer(
                 self._servers,
                 max_request_size=LARGEST_RECORD,
-                buffer_memory=ANY_NUMBER_OF_BYTES,
+                buffer_memory=UNBOUNDED,
                 **self._producer_options,
             )
             opened.push_async_callback(self._close, self._producer)
