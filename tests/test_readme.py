@@ -101,6 +101,7 @@ HERE = {
         "other-ca.pem",
         "for certificate in",
         'b"18.00"',
+        'b"18.50"',
         "ScramLoginModule",
         'b"19.00"',
         'b"20.00"',

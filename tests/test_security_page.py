@@ -66,9 +66,12 @@ def test_client_certificates(certificates: Certificates, capsys: pytest.CaptureF
         assert capsys.readouterr().out == "['payments']\n" * 3
 
 
-def test_passwords(certificates: Certificates, capsys: pytest.CaptureFixture[str]) -> None:
+def test_passwords(certificates: Certificates, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "kafka").write_text("secret\n")
     with testing.Broker(users=_ALICE, tls=True, certificates=certificates, topics=_TOPICS) as broker:
         outcome(broker, 'b"18.00"')
+        outcome(broker, 'b"18.50"')
         outcome(broker, "ScramLoginModule")
         assert capsys.readouterr().out.strip()
 
