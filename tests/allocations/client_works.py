@@ -152,9 +152,13 @@ def polling(step: int) -> int:
 
 
 def refused_poll(consumer: Consumer, n: int) -> tuple[bool, Any]:
-    found: list[Any] = []
-    came, _ = refused(n, lambda: found.append(consumer.poll(WAIT)))
-    return came, found[0] if found else ()
+    found: list[Any] = [()]
+
+    def poll() -> None:
+        found[0] = consumer.poll(WAIT)  # no `append`, whose own allocation could be the one that fails
+
+    came, _ = refused(n, poll)
+    return came, found[0]
 
 
 WORKS: dict[str, Callable[[int], int]] = {
