@@ -316,6 +316,12 @@ def test_an_error_does_not_show_a_password_in_a_url_that_is_none(url: str) -> No
     assert "s3cret" not in str(caught.value)
 
 
+def test_a_folder_with_a_name_that_no_system_takes_is_not_there() -> None:
+    for name in ("x" * 5000, "a\0b"):
+        with pytest.raises(ConfigError, match="there is no folder"):
+            parse_registry("decoder.registry", name, "", "", "")
+
+
 def test_a_registry_url_that_is_none() -> None:
     with pytest.raises(ConfigError, match="expected the http"):
         parse_registry("decoder.registry", "http://[::1", "", "", "")

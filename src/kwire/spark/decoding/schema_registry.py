@@ -95,7 +95,7 @@ def parse_registry(
     """The registry that options name; what stands before an @ in the URL is user and password, too."""
     if "://" not in text or text.startswith("file:"):
         folder = Path(text.removeprefix("file://").removeprefix("file:"))
-        if not folder.is_dir():
+        if not os.path.isdir(folder):  # `is_dir()` raises for a name that is too long
             named = "such folder" if "@" in text else f"folder {folder}"
             raise ConfigError(f"{option}: there is no {named}; a registry's URL begins with http:// or https://")
         return SchemaSource(text)
