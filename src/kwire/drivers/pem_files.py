@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
+from kwire.engine.common.secret import is_pem
 from kwire.errors import ConfigError
 from kwire.errors.wording import SettingName, Wording, joined
 
 _CERTIFICATE_LABELS = ("CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE")
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
-_BEGIN = "-----BEGIN "
 _TEXT_FOR_A_PATH = (
     "{setting} is PEM text, where the path of a file is meant; "
     "{ssl_ca_pem}, {ssl_certificate_pem} and {ssl_key_pem} take text"
@@ -28,7 +28,7 @@ _SEQUENCE, _VERSION, _UTC_TIME = 0x30, 0xA0, 0x17
 
 def read_file(setting: str, path: str) -> bytes:
     """The content of the file that a setting names."""
-    if _BEGIN in path:
+    if is_pem(path):
         raise ConfigError(Wording(_TEXT_FOR_A_PATH, setting=SettingName(setting)))
     try:
         with open(path, "rb") as file:

@@ -27,9 +27,14 @@ _TELLING = 8
 """So many first characters of a secret are taken for the secret."""
 
 
+def is_pem(text: str) -> bool:
+    """Whether a text is that of certificates or keys, and no path of a file."""
+    return "-----BEGIN " in text
+
+
 def shown_path(path: str) -> str:
     """What an error may show of the path of a file: all of it, unless the text of a key was given in its place."""
-    return f"{HIDDEN} (PEM text, where a path is meant)" if "-----BEGIN " in path else path
+    return f"{HIDDEN} (PEM text, where a path is meant)" if is_pem(path) else path
 
 
 class Secret(str):
