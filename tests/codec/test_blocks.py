@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwire._codec import FrameReceiver, pool_statistics
+from kwire._codec import FrameReceiver, let_pool_age, pool_statistics
 from kwire.protocol import ProduceRequest
 from tests.codec.test_accumulator import TOPIC, Path
 from tests.guarded import runs_in_a_process
@@ -86,6 +86,26 @@ def test_the_pool_is_bounded() -> None:
     for size in range(1, 120, 7):
         receive_frame(size * MEBIBYTE)
         assert pool_statistics()["pooled_bytes"] <= MOST_POOLED
+
+
+def test_what_a_burst_needed_goes_back_little_by_little() -> None:
+    let_pool_age()
+    for size in (20, 24):
+        receive_frame(size * MEBIBYTE)
+    kept = [pooled_mebibytes()]
+    while kept[-1] and len(kept) < 500:
+        let_pool_age()
+        kept.append(pooled_mebibytes())
+    assert kept[-1] == 0
+    assert kept[0] >= 44
+
+
+def test_what_is_asked_for_again_and_again_is_kept() -> None:
+    receive_frame(28 * MEBIBYTE)
+    for _ in range(3):
+        let_pool_age()
+        receive_frame(28 * MEBIBYTE)
+        assert pooled_mebibytes() >= 28
 
 
 NESTED = 3_000

@@ -2,9 +2,10 @@
  *
  * A block is one allocation: this head, then `capacity` bytes, from 256 on rounded up to quarters of a power of two.
  * Released blocks of 256 bytes to 56 MiB (a fetch is 50 MiB at most, unless it is set otherwise) are kept for reuse, at
- * most POOL_MOST bytes in all: fresh memory costs a page fault for each 4 KiB, more than the work on it, and small blocks
- * by the thousand are what malloc is slow with. The pool is dropped after fork() in the child, which cannot know what the
- * parent's other threads were doing with it.
+ * most KW_POOL_MOST bytes in all: fresh memory costs a page fault for each 4 KiB, more than the work on it, and small
+ * blocks by the thousand are what malloc is slow with. Of those that nobody asked for in KW_POOL_AGES_S a part goes back
+ * to the system, so that what one burst needed is not kept for ever; a part only, as to free many pages takes long.
+ * The pool is dropped after fork() in the child, which cannot know what the parent's other threads were doing with it.
  *
  * A foreign block has no bytes of its own: it stands for a buffer that another object lent, and points to its bytes.
  * Its owner embeds it, and takes it back from the list of released ones when it holds the GIL, which giving a buffer
@@ -18,9 +19,11 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "block.h"
+#include "clock.h"
 #include "tricks.h"
 
 #ifdef KWIRE_EXACT_BLOCKS
@@ -33,6 +36,9 @@
 #define KW_POOL_SMALL 32   /* so many of the classes are below 64 KiB */
 #define KW_POOL_CLASSES 72 /* (4..7) * 64 bytes << 0..17 = 256 bytes .. 56 MiB */
 #define KW_POOL_MOST ((size_t)64 << 20)
+#define KW_POOL_AGES_S 10
+#define KW_POOL_PART 8     /* an eighth of what is kept goes back at once, as far as it lay idle */
+#define KW_POOL_GLANCE 64  /* after so many releases the clock is read */
 #define KW_LARGE ((size_t)1 << 20)
 #define KW_HUGE_PAGE ((size_t)2 << 20)
 #define KW_HUGE (2 * KW_HUGE_PAGE)
@@ -40,12 +46,16 @@
 typedef struct {
     pthread_mutex_t lock;
     kw_block *free_list[KW_POOL_CLASSES];
+    size_t kept[KW_POOL_CLASSES]; /* the lengths of the lists */
+    size_t idle[KW_POOL_CLASSES]; /* the least of that since the pool aged */
+    double aged_at;
+    unsigned releases;
     size_t pooled;
     size_t live;        /* bytes in blocks that somebody holds */
     long live_blocks;
 } kw_block_pool;
 
-static kw_block_pool kw_pool = {PTHREAD_MUTEX_INITIALIZER, {0}, 0, 0, 0};
+static kw_block_pool kw_pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static kw_block *kw_released_foreign = NULL;
 
@@ -76,17 +86,24 @@ static inline size_t kw_round_capacity(size_t size) {
     return (size + 63) & ~(size_t)63; /* millions of decompressed batches may be small */
 }
 
-/* Takes a kept block of this class, or of the next ones up to twice the size where new memory is many pages, off its
- * list; NULL when there is none. With the lock held. */
+/* Takes a kept block of this class off its list; NULL when there is none. With the lock held. */
+static inline kw_block *kw_pool_pop(int class_) {
+    kw_block *block = kw_pool.free_list[class_];
+    if (block == NULL) return NULL;
+    kw_pool.free_list[class_] = block->next_free;
+    kw_pool.pooled -= block->capacity;
+    kw_pool.kept[class_]--;
+    if (kw_pool.kept[class_] < kw_pool.idle[class_]) kw_pool.idle[class_] = kw_pool.kept[class_];
+    return block;
+}
+
+/* Takes a kept block of this class, or of the next ones up to twice the size where new memory is many pages; NULL when
+ * there is none. With the lock held. */
 static kw_block *kw_pool_take(int class_) {
     int most = class_ < KW_POOL_SMALL ? class_ : class_ + 4 < KW_POOL_CLASSES ? class_ + 4 : KW_POOL_CLASSES - 1;
     for (; class_ <= most; class_++) {
-        kw_block *block = kw_pool.free_list[class_];
-        if (block != NULL) {
-            kw_pool.free_list[class_] = block->next_free;
-            kw_pool.pooled -= block->capacity;
-            return block;
-        }
+        kw_block *block = kw_pool_pop(class_);
+        if (block != NULL) return block;
     }
     return NULL;
 }
@@ -145,20 +162,41 @@ static inline long kw_block_references(kw_block *block) {
     return __atomic_load_n(&block->references, __ATOMIC_ACQUIRE);
 }
 
-/* Takes kept blocks of other classes off their lists until `capacity` more bytes may be kept; returns them as a chain.
- * Otherwise sizes that nobody asks for any more would keep out those that are asked for. With the lock held. */
-static kw_block *kw_pool_make_room(size_t capacity, int class_) {
-    kw_block *dropped = NULL;
+static inline kw_block *kw_pool_drop(int class_, kw_block *dropped) {
+    kw_block *block = kw_pool_pop(class_);
+    block->next_free = dropped;
+    return block;
+}
+
+/* Adds kept blocks of other classes to the chain `dropped` until `capacity` more bytes may be kept. Otherwise sizes that
+ * nobody asks for any more would keep out those that are asked for. With the lock held. */
+static kw_block *kw_pool_make_room(size_t capacity, int class_, kw_block *dropped) {
     for (int other = 0; other < KW_POOL_CLASSES; other++) {
-        while (other != class_ && kw_pool.pooled + capacity > KW_POOL_MOST && kw_pool.free_list[other] != NULL) {
-            kw_block *block = kw_pool.free_list[other];
-            kw_pool.free_list[other] = block->next_free;
-            kw_pool.pooled -= block->capacity;
-            block->next_free = dropped;
-            dropped = block;
-        }
+        while (other != class_ && kw_pool.pooled + capacity > KW_POOL_MOST && kw_pool.kept[other] > 0)
+            dropped = kw_pool_drop(other, dropped);
     }
     return dropped;
+}
+
+/* Adds blocks that lay idle since the last time to the chain `dropped`, large ones first, until they are a part of what
+ * is kept. With the lock held. */
+static kw_block *kw_pool_age(kw_block *dropped) {
+    size_t aim = kw_pool.pooled - kw_pool.pooled / KW_POOL_PART;
+    for (int class_ = KW_POOL_CLASSES - 1; class_ >= 0; class_--) {
+        for (size_t idle = kw_pool.idle[class_]; idle > 0 && kw_pool.pooled >= aim; idle--)
+            dropped = kw_pool_drop(class_, dropped);
+        kw_pool.idle[class_] = kw_pool.kept[class_];
+    }
+    return dropped;
+}
+
+static int kw_pool_is_due(void) {
+    double now;
+    if (++kw_pool.releases % KW_POOL_GLANCE != 0) return 0;
+    now = kw_coarse_seconds();
+    if (now - kw_pool.aged_at < KW_POOL_AGES_S) return 0;
+    kw_pool.aged_at = now;
+    return 1;
 }
 
 static void kw_block_free_chain(kw_block *block) {
@@ -204,15 +242,25 @@ static void kw_block_release(kw_block *block) {
     kw_pool.live -= block->capacity;
     kw_pool.live_blocks--;
     if (class_ >= 0 && kw_pool.pooled + block->capacity > KW_POOL_MOST)
-        dropped = kw_pool_make_room(block->capacity, class_);
+        dropped = kw_pool_make_room(block->capacity, class_, dropped);
     if (class_ >= 0 && kw_pool.pooled + block->capacity <= KW_POOL_MOST) {
         block->next_free = kw_pool.free_list[class_];
         kw_pool.free_list[class_] = block;
+        kw_pool.kept[class_]++;
         kw_pool.pooled += block->capacity;
     } else {
         block->next_free = dropped;
         dropped = block;
     }
+    if (kw_pool_is_due()) dropped = kw_pool_age(dropped);
+    pthread_mutex_unlock(&kw_pool.lock);
+    kw_block_free_chain(dropped);
+}
+
+static void kw_pool_let_age(void) {
+    kw_block *dropped;
+    pthread_mutex_lock(&kw_pool.lock);
+    dropped = kw_pool_age(NULL);
     pthread_mutex_unlock(&kw_pool.lock);
     kw_block_free_chain(dropped);
 }
@@ -228,9 +276,10 @@ static void kw_pool_measure(size_t *live, long *live_blocks, size_t *pooled) {
 /* The child's copy of the pool may be locked or half-changed: forget it. Its blocks are lost to the child, once. */
 static void kw_pool_after_fork_in_child(void) {
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    int i;
     kw_pool.lock = fresh;
-    for (i = 0; i < KW_POOL_CLASSES; i++) kw_pool.free_list[i] = NULL;
+    memset(kw_pool.free_list, 0, sizeof kw_pool.free_list);
+    memset(kw_pool.kept, 0, sizeof kw_pool.kept);
+    memset(kw_pool.idle, 0, sizeof kw_pool.idle);
     kw_pool.pooled = 0;
 }
 

@@ -18,6 +18,7 @@ cdef extern from "blocks.h" nogil:
     bint kw_foreign_waits()
     kw_block *kw_foreign_take()
     int kw_pool_install_fork_handler()
+    void kw_pool_let_age()
     void kw_pool_measure(size_t *live, long *live_blocks, size_t *pooled)
 
 if kw_pool_install_fork_handler() != 0:
@@ -115,6 +116,11 @@ def pool_statistics():
     give_back_borrowed()
     kw_pool_measure(&live, &live_blocks, &pooled)
     return {"live_bytes": live, "live_blocks": live_blocks, "pooled_bytes": pooled}
+
+
+def let_pool_age():
+    """What the pool does by itself now and then: gives a part of the blocks back that nobody asked for since. For tests."""
+    kw_pool_let_age()
 
 
 @cython.final
