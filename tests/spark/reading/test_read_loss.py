@@ -16,11 +16,13 @@ import pytest
 from kwire import Producer
 from kwire.engine.common.addresses import TopicPartition
 from kwire.errors import KafkaTimeoutError
+from kwire.errors.broker import OffsetOutOfRangeError
 from kwire.spark.options.read import BatchOptions, parse_batch_options
 from kwire.spark.planning.plan_read import plan_tasks
 from kwire.spark.ranges.offsets import DataLossError
 from kwire.spark.ranges.tasks import OffsetRange, Task
 from kwire.spark.reading import read_loss
+from kwire.spark.reading import read_task as reading
 from kwire.spark.reading.read_task import read_task
 from kwire.spark.workers.clients import close_idle_clients, idle_clients
 from kwire.testing import Broker
@@ -158,3 +160,35 @@ def test_records_that_an_open_transaction_holds_back_are_waited_for(broker: Brok
         assert "stays-0 at offset 2 of 3" in str(caught.value)
         producer.abort_transaction()
     assert values(chosen, task) == [b"a", b"b"]
+
+
+def test_the_time_that_rows_take_in_spark_is_no_silence(
+    broker: Broker, options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What passes is waited for, however long the rows before it took."""
+    monkeypatch.setattr("kwire.spark.reading.columns.ROWS_PER_BATCH", 10)
+    broker.create_topic("slow", 1)
+    for _ in range(10):
+        broker.append("slow", [bytes(1000)] * 10)
+    chosen = options(subscribe="slow", **{"kafka.fetch.max.bytes": "15000"})
+    (task,) = plan_tasks(chosen)
+    rows = read_task(chosen, task)
+    count = next(rows).num_rows
+    broker.faults.error("Fetch", OffsetOutOfRangeError, times=2)
+    clock = SlowClock()
+    monkeypatch.setattr(reading, "time", clock)
+    clock.ahead += 1000
+    assert count + sum(batch.num_rows for batch in rows) == 100
+    assert broker.faults.pending == 0
+
+
+class SlowClock:
+    """Time in which Spark did something else is `ahead`."""
+
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)

@@ -147,8 +147,8 @@ class _RangeReader:
                 self._judge(error)
                 continue
             if polled:
-                self._silence.break_()
                 yield from polled.by_partition().items()
+                self._silence.break_()
                 continue
             positions = sum(consumer.position(tp) for tp in ends)
             if positions != reached:
