@@ -61,7 +61,11 @@ def test_what_does_not_exist_is_named(cluster: LiveCluster) -> None:
     with pytest.raises(UnknownTopicError, match="assign: topic 'missing' does not exist"):
         cluster.partitions(Selection(partitions=(A1, TopicPartition("missing", 0))))
     with pytest.raises(ConfigError, match="assign names a-7, which does not exist; a has 2 partitions"):
-        cluster.partitions(Selection(partitions=(TopicPartition("a", 7),)))
+        cluster.partitions(Selection(partitions=(TopicPartition("a", 7),)), to_read=True)
+
+
+def test_an_assigned_partition_may_vanish_after_the_beginning(cluster: LiveCluster) -> None:
+    assert list(cluster.partitions(Selection(partitions=(A1, TopicPartition("a", 7))))) == [A1]
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ class Cluster:
     def stream(self, **options: str) -> StreamSource:
         """A stream as a new run has it: nothing remembered."""
         defaults = {"kafka.bootstrap.servers": self.servers}
-        if "subscribePattern" not in options:
+        if not {"subscribePattern", "assign"} & options.keys():
             defaults["subscribe"] = TOPIC
         source = StreamSource(parse_stream_options(defaults | options), clock=self.clock, sleep=self.waits.append)
         self.sources.append(source)
@@ -145,6 +145,22 @@ def test_first_batch_that_was_cut_off_is_empty_again(cluster: Cluster) -> None:
     again = cluster.stream()
     assert again.plan(again.initial(), end, marked=True) == []
     assert ranges(again.plan(end, step(again, end))) == [(0, 3, 7)]
+
+
+def test_first_batch_that_was_cut_off_may_have_lost_its_head(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The checkpoint has the end of batch 0 only: it cannot tell, so it is said."""
+    cluster.create(2)
+    cluster.write(9)
+    end = step(first := cluster.stream(startingOffsets="earliest"), first.initial())
+    again = cluster.stream(startingOffsets="earliest")
+    assert ranges(again.plan(again.initial(), end)) == [(0, 0, 9)]
+    assert not caplog.records
+    cluster.broker.delete_records(TOPIC, before=6)
+    again = cluster.stream(startingOffsets="earliest")
+    assert ranges(again.plan(again.initial(), end)) == [(0, 6, 9)]
+    assert "made again, from the first records that there are now (orders-0 at 6)" in caplog.text
 
 
 def test_first_batch_that_sparks_source_did_not_finish_is_refused(
@@ -438,6 +454,25 @@ def test_deleted_partition(cluster: Cluster) -> None:
     assert loses(stream, at(0, 7), step(stream, at(0, 7))).startswith("Partitions orders-1 have been deleted")
     lenient = cluster.stream(failOnDataLoss="false")
     assert ranges(lenient.plan(at(0, 7), step(lenient, at(0, 7)))) == [(0, 0, 1)]
+
+
+def test_assigned_partition_that_vanishes_is_a_loss_like_any_other(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.create(2)
+    cluster.write(3)
+    assign = '{"orders":[0,1]}'
+    strict, lenient = cluster.stream(assign=assign), cluster.stream(assign=assign, failOnDataLoss="false")
+    assert step(strict, at(0, 0)) == step(lenient, at(0, 0)) == at(3, 0)
+    cluster.delete()
+    cluster.create(1)
+    cluster.write(5)
+    assert loses(strict, at(3, 0), step(strict, at(3, 0))).startswith("Partitions orders-1 have been deleted")
+    with caplog.at_level(logging.WARNING):
+        assert ranges(lenient.plan(at(3, 0), step(lenient, at(3, 0)))) == [(0, 3, 5)]
+    assert "Partitions orders-1 have been deleted" in caplog.text
+    with pytest.raises(ConfigError, match="assign names orders-1, which does not exist; orders has 1 partition"):
+        cluster.stream(assign=assign).initial()
 
 
 def test_offsets_that_went_backwards_are_asked_for_again_and_then_lost(cluster: Cluster) -> None:

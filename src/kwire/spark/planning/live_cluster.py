@@ -81,9 +81,10 @@ class LiveCluster:
     def partitions(self, selection: Selection, *, to_read: bool = False) -> dict[TopicPartition, int]:
         """The partitions of a selection, in order, and the node id of each one's leader (-1 while it has none).
 
-        `topic_ids` has the ids of their topics after it. Raises UnknownTopicError for a topic, and ConfigError for a
-        partition, that is named and does not exist; with `to_read` TopicAuthorizationFailedError for a topic that may
-        not be read, which tasks would find out one attempt after the other.
+        `topic_ids` has the ids of their topics after it. Raises UnknownTopicError for a topic that is named and does
+        not exist. With `to_read`, where a read begins, raises ConfigError for such a partition, which is left out else,
+        and TopicAuthorizationFailedError for a topic that may not be read, which tasks would find out one attempt after
+        the other.
         """
         try:
             topics = self._topics(selection, to_read=to_read)
@@ -91,7 +92,8 @@ class LiveCluster:
             raise UnknownTopicError(f"{selection.option}: {error}") from None
         self.topic_ids = {name: topic.topic_id for name, topic in topics.items()}
         if selection.partitions is not None:
-            return {tp: _leader(topics[tp.topic], tp) for tp in selection.partitions}
+            leaders = {tp: _leader(topics[tp.topic], tp, must_exist=to_read) for tp in selection.partitions}
+            return {tp: leader for tp, leader in leaders.items() if leader is not None}
         return {
             TopicPartition(name, number): info.leader
             for name, topic in sorted(topics.items())
@@ -216,10 +218,10 @@ class LiveCluster:
         return {tp: size / max(ends[tp].latest - ends[tp].earliest, 1) for tp, size in sizes.items()}
 
 
-def _leader(topic: TopicInfo, tp: TopicPartition) -> int:
+def _leader(topic: TopicInfo, tp: TopicPartition, *, must_exist: bool) -> int | None:
     found = topic.partitions.get(tp.partition)
-    if found is None:
+    if found is None and must_exist:
         raise ConfigError(
             f"assign names {tp}, which does not exist; {tp.topic} has {counted(len(topic.partitions), 'partition')}"
         )
-    return found.leader
+    return None if found is None else found.leader

@@ -188,12 +188,25 @@ class StreamSource:
             fails = self._options.fail_on_data_loss
             done = "Its records would be lost" if fails else "It is taken to have none, since failOnDataLoss is false"
             self._report_loss(_FIRST_BATCH_OF_SPARKS.format(done))
+        self._tell_of_a_start_that_may_have_moved(start, end)
         earliest = self._first_of(moved)
         return {
             tp: end[tp] if tp in moved and earliest[tp] <= end[tp] else offset
             for tp, offset in start.items()
             if tp in end
         }
+
+    def _tell_of_a_start_that_may_have_moved(self, start: Offsets, end: Offsets) -> None:
+        """Of a first batch that is made again: what was removed from the heads of logs since, nobody knows."""
+        bound = self._options.start
+        heads = {tp: start[tp] for tp in start.keys() & end.keys() if bound.is_time or bound.at(tp) == EARLIEST}
+        cut = [f"{tp} at {offset}" for tp, offset in sorted(heads.items()) if offset > 0 and tp not in self._moving]
+        if cut:
+            _log.warning(
+                "The first batch is made again, from the first records that there are now (%s): the checkpoint does "
+                "not tell whether some were removed since it was begun",
+                first_of(cut, 10),
+            )
 
     def _partitions(self) -> list[TopicPartition]:
         self._leaders = self._cluster.partitions(self._options.selection, to_read=not self._leaders)
