@@ -11,6 +11,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,14 +29,15 @@ KILLED_IN_BATCH = 2 if LIMITS_ARE_KNOWN else 0
 
 _WITHIN_S = 200.0
 _ANSWER = "answer: "
+_ROOT = Path(__file__).parents[3]
+_HELD_AT = 3
+"""Of the batches of some thousand rows: one comes out of Python when the next is written."""
 
 
 def run_job(name: str, **arguments: str) -> Any:
     """What the job returned; None if it was killed, as one is to be. Fails with its last words otherwise."""
     command = [sys.executable, "-m", "tests.spark.connector.jobs", name, json.dumps(arguments)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=_WITHIN_S, check=False, cwd=Path(__file__).parents[3]
-    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_WITHIN_S, check=False, cwd=_ROOT)
     if done.returncode == -signal.SIGKILL:
         return None
     assert done.returncode == 0, done.stderr[-6000:]
@@ -46,11 +48,15 @@ def run_job(name: str, **arguments: str) -> Any:
 def two_executors(arguments: dict[str, str]) -> dict[str, Any]:
     """Reads, loses a worker in a read, and streams from one topic to another, on two executors of one core each."""
     os.environ["SPARK_HOME"] = _home_of_spark(Path(arguments["folder"]))
-    spark = start_session("local-cluster[2,1,1024]", {"spark.executor.memory": "512m"})
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH", "")]))
+    small = {"spark.executor.memory": "512m", "spark.sql.execution.arrow.maxRecordsPerBatch": "1000"}
+    spark = start_session("local-cluster[2,1,1024]", small)
     options = {"kafka.bootstrap.servers": arguments["servers"], "subscribe": arguments["topic"]}
     narrow = {"maxTasks": "2", "columns": "value,partition,offset", "kafka.fetch.max.bytes": "200000"}
     frame = spark.read.format("kwire").options(**options, **narrow).load()
-    answer = {"read": _places(frame), "executors": _executors(frame), **_with_a_killed_worker(frame)}
+    answer = {"read": _places(frame), "executors": _executors(frame)}
+    held = {"decoder": f"{__spec__.name}:held_in_its_first_attempt", "decoder.schema": "value BINARY"}
+    answer |= _with_a_killed_worker(spark.read.format("kwire").options(**options, **narrow, **held).load())
     _stream(spark, options, arguments)
     spark.stop()
     return answer
@@ -99,6 +105,21 @@ def _executors(frame: DataFrame) -> int:
             yield pa.record_batch({"parent": pa.array([os.getppid()])})
 
     return frame.mapInArrow(parents, "parent long").distinct().count()
+
+
+_passed: Counter[int] = Counter()
+
+
+def held_in_its_first_attempt(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A decoder that does nothing; the first attempt of the first task waits in it to be killed."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    assert task is not None
+    _passed[task.taskAttemptId()] += 1
+    if task.partitionId() == task.attemptNumber() == 0 and _passed[task.taskAttemptId()] == _HELD_AT:
+        signal.pause()
+    return batch
 
 
 def _with_a_killed_worker(frame: DataFrame) -> dict[str, Any]:
