@@ -180,7 +180,7 @@ check: build  ## lint, format, types, stubs, layer contracts, the seam of the co
 	@ruff check .
 	@ruff format --check .
 	@$(PY) -m scripts.generated --check
-	@cython-lint src/kwire/*.pyx src/kwire/*.pxd src/kwire/_pxi/*/*.pxi
+	@cython-lint src/kwire/*.pyx src/kwire/*.pxd src/kwire/_pxi/*/*.pxi tests/fuzz/_pxi/*.pxi
 	@mypy
 	@basedpyright
 	@lint-imports

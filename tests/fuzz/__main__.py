@@ -56,7 +56,8 @@ def main() -> int:
         return coverage.tell(targets, missed=options.missed)
     for kind in ("plain",) if options.keep else kinds:
         print(f"== build of the engine and the extensions: {kind}", flush=True)
-        building.build(kind)
+        are_compiled = {each.is_compiled for each in targets}
+        building.build(kind, extensions=False in are_compiled, targets=True in are_compiled)
     if options.reproduce:
         if len(targets) != 1:
             parser.error("--reproduce needs the name of one target")

@@ -4,6 +4,10 @@
     plain      neither, and so with the allocator tricks of tricks.h: what ships, at its speed
     coverage   gcc's counts of lines, by which `coverage` says what the corpora reach
 
+For compiled targets (`compiled.py`) both extensions without messages and client are one, together with the targets:
+`fuzz_compiled`. So the targets call what no other module can, and only what they can reach is counted: libFuzzer clears
+and reads all counters there are for each input.
+
 What is built already is left alone; setup.py knows by itself what has changed.
 """
 
@@ -21,6 +25,10 @@ BUILD: Final = ROOT / "build" / "fuzz"
 KINDS: Final = ("asan", "plain")
 _SANITIZERS: Final = {"asan": "address,undefined", "plain": ""}
 _NOT: Final = ["-fno-sanitize=alignment", "-fno-sanitize-recover=undefined"]
+# What follows records in _codec.pyx, and what the decoders follow in _values.pyx.
+_MESSAGES: Final = "# codec: messages\n"
+_VALUES: Final = "# values\n"
+_COUNTED: Final = "src:*\nfun:__pyx_f_*\nfun:kw_*\n"  # not what Python calls
 _REFUSING: Final = Path(__file__).with_name("refusing.h")
 
 
@@ -37,9 +45,25 @@ def engine(kind: str) -> Path:
     return BUILD / kind / "engine"
 
 
-def build(kind: str) -> None:
-    """The extensions, with the package around them, and the engine that they run in."""
-    _build_extensions(kind, "clang", " ".join(["-O1" if kind == "asan" else "-O2", *_flags(kind, "fuzzer-no-link")]))
+def compiled(kind: str) -> Path:
+    """The folder of `fuzz_compiled`."""
+    return BUILD / kind / "compiled"
+
+
+def build(kind: str, *, extensions: bool = True, targets: bool = True) -> None:
+    """The extensions with the package around them, the compiled targets, and the engine that they run in."""
+    if extensions:
+        _build_extensions(kind, "clang", " ".join(_compiling(kind)))
+    if targets:
+        _build_compiled(kind)
+    _build_engine(kind)
+
+
+def _compiling(kind: str) -> list[str]:
+    return ["-O1" if kind == "asan" else "-O2", *_flags(kind, "fuzzer-no-link")]
+
+
+def _build_engine(kind: str) -> None:
     source = Path(__file__).with_name("engine.c")
     made = engine(kind)
     if made.exists() and made.stat().st_mtime > source.stat().st_mtime:
@@ -54,6 +78,35 @@ def build(kind: str) -> None:
         ["clang", "-O2", "-g", *_flags(kind, "fuzzer-no-link"), "-fno-sanitize-coverage=inline-8bit-counters,pc-table",
          f"-I{sysconfig.get_path('include')}", str(source), str(runtime), "-o", str(made), "-rdynamic",
          *python, *system, "-lstdc++", "-lpthread"],
+        check=True,
+    )  # fmt: skip
+
+
+def _build_compiled(kind: str) -> None:
+    package, here = ROOT / "src" / "kwire", Path(__file__).parent
+    rooms = [package / "_pxi" / room for room in ("codec", "values")]
+    folder = compiled(kind)
+    made = folder / f"fuzz_compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
+    sources = [*package.glob("*.p[xy][dx]"), *(path for room in rooms for path in room.iterdir()), *here.glob("_pxi/*")]
+    if made.exists() and made.stat().st_mtime > max(path.stat().st_mtime for path in sources):
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    codec, _, _ = (package / "_codec.pyx").read_text().partition(_MESSAGES)
+    _, _, values = (package / "_values.pyx").read_text().partition(_VALUES)
+    (folder / "fuzz_compiled.pyx").write_text(f'{codec}{values}\ninclude "table.pxi"\n')
+    (folder / "fuzz_compiled.pxd").write_text((package / "_codec.pxd").read_text())
+    (folder / "counted").write_text(_COUNTED)
+    subprocess.run(
+        [sys.executable, "-m", "cython", "-3", "-I", str(package / "_pxi"), "-I", str(here / "_pxi"),
+         str(folder / "fuzz_compiled.pyx")],
+        check=True,
+    )  # fmt: skip
+    exact = ["-DKWIRE_EXACT_BLOCKS", "-DCYTHON_USE_FREELISTS=0"] if kind == "asan" else []
+    subprocess.run(
+        ["clang", *_compiling(kind), f"-fsanitize-coverage-allowlist={folder / 'counted'}", "-g1", *exact,
+         "-fno-omit-frame-pointer", "-fvisibility=hidden", "-fwrapv", "-fPIC", "-shared", "-Wno-unused-function",
+         *(f"-I{path}" for path in (sysconfig.get_path("include"), *rooms, here / "_pxi")),
+         str(folder / "fuzz_compiled.c"), "-o", str(made)],
         check=True,
     )  # fmt: skip
 

@@ -6,9 +6,12 @@
  * libFuzzer, which reads them, and the runtimes of the sanitizers: so what is reported is the coverage of kwire's own C,
  * and nothing has to be preloaded. Of kwire's Python pairs of consecutive lines are counted (`lines.py`).
  *
- * An input is a finding if the target raises, takes more than LIMIT_S of CPU, or has had more memory than its budget;
- * the process then aborts, which makes libFuzzer save the input. At a good end the numbers of the run are written to
- * $KWIRE_FUZZ_NUMBERS, and the slowest input beside them. */
+ * A compiled target (`compiled.py`) is a function in C, which is called without an object of Python for an input.
+ *
+ * An input is a finding if the target raises, takes more than LIMIT_S of CPU, or has had more memory than its budget, or
+ * if a compiled one says that something is wrong, or loses memory; the process then aborts, which makes libFuzzer save
+ * the input. At a good end the numbers of the run are written to $KWIRE_FUZZ_NUMBERS, and the slowest input beside them.
+ */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
@@ -27,6 +30,7 @@ extern int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const vol
 extern size_t __sanitizer_get_allocated_size(const volatile void *block) __attribute__((weak));
 
 static PyObject *run, *mutate; /* the target's functions; mutate may be None */
+static const char *(*compiled)(const uint8_t *data, size_t size); /* instead of `run`: what is wrong, or NULL */
 static long long budget_least = 1 << 20, budget_per_byte = 1 << 10;
 
 /* ---- coverage of Python: to libFuzzer a module like those that clang instruments. Only targets that are traced have
@@ -89,16 +93,38 @@ static double end_clock(void) {
     return passed < 0.002 ? passed : Py_MIN(passed, clock_s(CLOCK_THREAD_CPUTIME_ID) - asked_cpu_s);
 }
 
+/* Whether a compiled target loses memory: each time, since what is made once may be kept. */
+static int loses_memory(const uint8_t *data, size_t size) {
+    for (int time = 0; held > 0 && time < 3; time++) {
+        held = 0;
+        compiled(data, size);
+    }
+    return held > 0;
+}
+
+static void feed(const uint8_t *data, size_t size) {
+    PyObject *given, *got;
+    const char *wrong;
+    if (compiled != NULL) {
+        wrong = compiled(data, size);
+        if (wrong != NULL || PyErr_Occurred()) finding(wrong != NULL ? wrong : "a compiled target raised");
+        return;
+    }
+    given = PyBytes_FromStringAndSize((const char *)data, (Py_ssize_t)size);
+    got = PyObject_CallOneArg(run, given);
+    if (got == NULL) finding("what was raised is not an error that the target documents");
+    Py_DECREF(got);
+    Py_DECREF(given);
+}
+
 static int one_input(const uint8_t *data, size_t size) {
-    PyObject *given = PyBytes_FromStringAndSize((const char *)data, (Py_ssize_t)size), *got;
     double took;
     char text[200];
     last_line = 0;
     held = most_held = 0;
     begin_clock();
-    got = PyObject_CallOneArg(run, given);
+    feed(data, size);
     took = end_clock();
-    if (got == NULL) finding("what was raised is not an error that the target documents");
     numbers.executions++;
     if (most_held > numbers.most_memory) numbers.most_memory = most_held;
     if (most_held > budget_least + budget_per_byte * (long long)size) {
@@ -115,8 +141,7 @@ static int one_input(const uint8_t *data, size_t size) {
         numbers.slowest_size = size;
         numbers.slowest_s = took;
     }
-    Py_DECREF(got);
-    Py_DECREF(given);
+    if (compiled != NULL && loses_memory(data, size)) finding("memory that is lost with each input");
     return 0;
 }
 
@@ -215,6 +240,7 @@ int main(int count, char **words) {
         PyErr_Print();
         return 2;
     }
+    if (PyCapsule_CheckExact(run)) *(void **)&compiled = PyCapsule_GetPointer(run, NULL);
     if (__sanitizer_install_malloc_and_free_hooks != NULL)
         __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free);
     atexit(write_numbers);

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.fuzz.building import BUILD, ROOT, engine, library
+from tests.fuzz.building import BUILD, ROOT, compiled, engine, library
 from tests.fuzz.corpus import packed, read_corpus, unpack, write_corpus
 from tests.fuzz.targets import Target
 
@@ -189,8 +189,9 @@ def _engine(target: Target, kind: str, work: Path, *options: str) -> int:
 
 
 def _environment(target: Target, kind: str) -> dict[str, str]:
+    kwire = f"{compiled(kind)}:{ROOT / 'src'}" if target.is_compiled else library(kind)
     return os.environ | {
-        "PYTHONPATH": f"{library(kind)}:{ROOT}",
+        "PYTHONPATH": f"{kwire}:{ROOT}",
         "PYTHONHASHSEED": "0",
         "KWIRE_FUZZ_PYTHON": sys.executable,
         "KWIRE_FUZZ_TARGET": target.path,

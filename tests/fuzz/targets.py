@@ -20,6 +20,7 @@ from kwire import _codec
 FAMILIES: Final = (
     "records", "messages", "values", "arrow", "logs", "captures", "logins", "texts", "objects", "clients",
     "driven", "broker", "classes", "refused", "endpoints", "asked", "inputs", "jobs",
+    "compiled",
 )  # fmt: skip
 Mutate = Callable[[bytes, int, int, Callable[[bytes, int], bytes]], bytes]
 
@@ -45,6 +46,11 @@ class Target:
     budget: tuple[int, int]
     max_len: int
     share: float
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the engine calls a function in C for it; `run` is the same with the ordinary extensions."""
+        return self.family == "compiled"
 
     @property
     def path(self) -> str:
@@ -98,11 +104,14 @@ def target(
         what = (run.__doc__ or "").split("\n")[0]
         family = run.__module__.rpartition(".")[2]
         name = run.__name__.replace("_", "-")
-        made = Target(name, family, run, what, seeds, mutate, tuple(words), traced, budget, max_len, share)
-        assert _TARGETS.setdefault(name, made) is made, f"{name} is there twice"
+        add(Target(name, family, run, what, seeds, mutate, tuple(words), traced, budget, max_len, share))
         return run
 
     return added
+
+
+def add(made: Target) -> None:
+    assert _TARGETS.setdefault(made.name, made) is made, f"{made.name} is there twice"
 
 
 def all_targets() -> dict[str, Target]:

@@ -87,7 +87,7 @@ def _view(values: list[bytes | None]) -> pa.Array:
     )  # fmt: skip
 
 
-def _rows(built: BuiltColumns, count: int) -> tuple[list[dict[str, Any]], dict[int, str]]:
+def rows_of(built: BuiltColumns, count: int) -> tuple[list[dict[str, Any]], dict[int, str]]:
     """The rows, and why those that are at fault are; the column is whole in Arrow's eyes."""
     assert len(built) == count
     faults = {row: reason for row, _, _, reason in built.faults}
@@ -187,7 +187,7 @@ def avro_values(data: bytes) -> None:
         decode_avro(column(values, how), reader.layout, {7: plan})
     else:
         built = decode_avro(column(values, how), reader.layout, plan)
-    rows, faults = _rows(built, len(values))
+    rows, faults = rows_of(built, len(values))
     _compare_avro(number, values, rows, faults)
 
 
@@ -287,7 +287,7 @@ def protobuf_values(data: bytes) -> None:
     plain, framed = _protobuf(number)
     values = _values(drawing)
     reader = framed if how & 128 else plain
-    _rows(decode_protobuf(column(values, how), reader.layout, reader.plan), len(values))
+    rows_of(decode_protobuf(column(values, how), reader.layout, reader.plan), len(values))
 
 
 # --- JSON and CSV
@@ -341,7 +341,7 @@ def json_values(data: bytes) -> None:
     drawing = Drawing(data)
     number, how = drawing.byte() & 7, drawing.byte()
     values = _values(drawing)
-    _, faults = _rows(decode_json(column(values, how), _texts(number)), len(values))
+    _, faults = rows_of(decode_json(column(values, how), _texts(number)), len(values))
     for value in values:
         if value is not None and len(value) < 200 and b"'" not in value and number in (0, 2, 3):
             _compare_json(value, _JSON[number & 3], faults.get(values.index(value)))
@@ -381,7 +381,17 @@ def csv_values(data: bytes) -> None:
     drawing = Drawing(data)
     number, how = drawing.byte() & 15, drawing.byte()
     values = _values(drawing)
-    _rows(decode_csv(column(values, how), _csv(number)), len(values))
+    rows_of(decode_csv(column(values, how), _csv(number)), len(values))
+
+
+def plans() -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Of Avro, Protobuf, JSON and CSV: by its number each layout and plan; Protobuf's without a frame and with one."""
+    return (
+        [(reader.layout, plan) for reader, plan in map(_avro, range(len(_AVRO)))],
+        [[(reader.layout, reader.plan) for reader in _protobuf(number)] for number in range(128)],
+        [_texts(number) for number in range(8)],
+        [_csv(number) for number in range(16)],
+    )
 
 
 # --- schemas
@@ -448,7 +458,7 @@ def avro_schemas(data: bytes) -> None:
     except errors.ConfigError:
         return
     values = _values(drawing)
-    _rows(decode_avro(column(values, 0), reader.layout, plan), len(values))
+    rows_of(decode_avro(column(values, 0), reader.layout, plan), len(values))
 
 
 def _schema_seeds() -> Iterator[bytes]:

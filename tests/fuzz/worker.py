@@ -6,10 +6,16 @@ import gc
 import logging
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Callable
 
 import fuzz_engine  # built into the engine
+
+if is_compiled := os.environ["KWIRE_FUZZ_TARGET"].startswith("compiled/"):  # before any of kwire is imported
+    import fuzz_compiled  # stands for both extensions, so that plans are of its own classes
+
+    sys.modules["kwire._codec"] = sys.modules["kwire._values"] = fuzz_compiled
 
 from tests.fuzz.lines import count_lines
 
@@ -19,15 +25,20 @@ if traced := os.environ.get("KWIRE_FUZZ_TRACED"):  # before any of kwire is impo
 
 from tests.fuzz.targets import target_of
 
+if is_compiled:
+    from tests.fuzz.compiled import compiled_function
 
-def functions_of(name: str) -> tuple[Callable[[bytes], None], Callable[[bytes, int, int], bytes] | None]:
-    """What feeds the target FAMILY/NAME, and what mutates its inputs."""
+
+def functions_of(name: str) -> tuple[object, Callable[[bytes, int, int], bytes] | None]:
+    """What feeds the target FAMILY/NAME, a capsule if it is compiled; and what mutates its inputs."""
     target = target_of(name)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python does where it is a program
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     fuzz_engine.set_budget(*target.budget)
     gc.freeze()
+    if is_compiled:
+        return compiled_function(target), None
     for seed in target.seeds():
         target.run(seed)  # what is made once, such as plans, counts neither as time nor as memory of an input
     gc.freeze()
