@@ -261,7 +261,7 @@ def test_epochs_go_with_offsets() -> None:
     it = Committing()
     state = it.assign(T[0]).fetcher.subscription.state(T[0])
     state.seek(4, 9)
-    assert it.offsets.delivered()[T[0]].leader_epoch == 9
+    assert it.offsets.finished()[T[0]].leader_epoch == 9
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -107,7 +107,7 @@ class AlterGroupOffsets(GroupApi[None]):
 
     @override
     def result(self, keys: Sequence[str], response: protocol.OffsetCommitResponse, version: int) -> Mapping[str, None]:
-        codes = by_key(codes_in(response, {}), self.what)
+        codes = by_key([(TopicPartition(*place), code) for place, code in codes_in(response, {})], self.what)
         self.raise_all(
             self._offsets, codes, {tp: _HAS_MEMBERS for tp, code in codes.items() if code == UNKNOWN_MEMBER_ID}
         )

@@ -6,6 +6,7 @@ Layer 3, no I/O. Only what a user passes comes here; what a record is made of is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.calls.words import word_in
@@ -77,12 +78,18 @@ def topic_name(name: object) -> str:
     """A topic's name that a broker could know."""
     if not isinstance(name, str) or not name:
         raise ConfigError(f"{name!r} is not a topic name: expected a str of the characters a-z A-Z 0-9 . _ -")
+    _check_topic_name(name)
+    return name
+
+
+@lru_cache(maxsize=1024)
+def _check_topic_name(name: str) -> None:
+    """Remembers those that it has found to be right."""
     if name.startswith("^"):
         raise ConfigError(f"{name!r} is not a topic name: subscribe(pattern=) takes a regular expression")
     if not _TOPIC_CHARACTERS.issuperset(name) or len(name) > _MAX_TOPIC_LENGTH or name in (".", ".."):
         allowed = f"only 1 to {_MAX_TOPIC_LENGTH} of the characters a-z A-Z 0-9 . _ - are allowed"
         raise ConfigError(f"{name!r} is not a topic name: {allowed}, and not '.' or '..' alone")
-    return name
 
 
 def topic_names(topics: object) -> list[str]:
@@ -146,7 +153,8 @@ def partition(entry: object) -> TopicPartition:
     topic, number = entry
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MAX_NUMBER:
         raise ConfigError(f"{entry!r} is not a partition: {number!r} is not a number from 0 to 2**31 - 1")
-    return TopicPartition(topic_name(topic), number)
+    name = topic_name(topic)
+    return entry if type(entry) is TopicPartition else TopicPartition(name, number)
 
 
 def broker_id(value: object, name: str = "broker") -> int:

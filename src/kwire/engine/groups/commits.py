@@ -64,8 +64,7 @@ if TYPE_CHECKING:
     from kwire.engine.consumer.partition_state import PartitionState
     from kwire.engine.ports import Services
 
-OnStored = Callable[[TopicPartition, OffsetAndMetadata], None]
-OnConfirmed = Callable[[dict[TopicPartition, OffsetAndMetadata]], None]
+OnConfirmed = Callable[[CommittableOffsets], None]
 
 _OF_THE_MEMBER = frozenset(
     {
@@ -155,7 +154,7 @@ class Commit(Call):
 
 
 class Commits(Recoverable):
-    """The commits of one consumer. `on_stored(tp, offset)` is called for each partition that the coordinator confirms.
+    """The commits of one consumer. `on_stored` is called with the offsets that the coordinator confirms.
 
     _queue    commits that have not ended, in order; those with `sent` are in the request that is in flight
     _rows     what that request commits
@@ -169,7 +168,7 @@ class Commits(Recoverable):
         coordinator: Coordinator,
         subscription: Subscription,
         membership: Membership,
-        on_stored: OnStored,
+        on_stored: OnConfirmed,
     ) -> None:
         self.subscription = subscription
         self._core = core
@@ -282,7 +281,7 @@ class Commits(Recoverable):
 
     def _send(self, rows: CommittableOffsets, now: float) -> None:
         self._rows = rows
-        self._ids = {tp.topic: self.subscription.topic_id(tp.topic) for tp in rows}
+        self._ids = {topic: self.subscription.topic_id(topic) for topic in dict.fromkeys([tp[0] for tp in rows])}
         self._sent_as = self.member
         request = self._coordinator.request(
             OFFSET_COMMIT,
@@ -319,6 +318,8 @@ class Commits(Recoverable):
     def _why_anew(self, call: Commit) -> KafkaError | None:
         """Why it ends though the member is the same: a topic was made anew meanwhile, and its offsets begin again."""
         states = self.subscription.states
+        if call.states is states:
+            return None
         anew = [tp for tp in call.left if tp in states and call.states.get(tp, states[tp]) is not states[tp]]
         if anew and not call.leaves_out_deleted:
             return CommitFailedError(
@@ -336,10 +337,12 @@ class Commits(Recoverable):
     def _on_response(self, response: protocol.OffsetCommitResponse, version: int, now: float) -> None:
         codes = dict(codes_in(response, {topic_id: name for name, topic_id in self._ids.items()}))
         self._membership.log.committed(self._rows, codes)
+        confirmed = {tp: row for tp, row in self._rows.items() if codes.get(tp) == NONE}
+        if confirmed:
+            self._store(confirmed)
         retry: KafkaError | None = None
-        for tp, row in self._rows.items():
-            if codes.get(tp) == NONE:
-                self._store(tp, row)
+        for tp in self._rows if len(confirmed) < len(self._rows) else ():
+            if tp in confirmed:
                 continue
             error = self._error(tp, codes.get(tp), now)
             if is_retriable(error):
@@ -347,18 +350,18 @@ class Commits(Recoverable):
                 self._leave_out_if_deleted(tp)
             else:
                 self._fail(tp, error)
-        if self.on_confirmed is not None and (
-            confirmed := {tp: row for tp, row in self._rows.items() if codes.get(tp) == NONE}
-        ):
+        if self.on_confirmed is not None and confirmed:
             self.on_confirmed(confirmed)
         self.end_decided(now)
         self._go_on(retry, throttle_s(response.throttle_time_ms), now)
 
-    def _store(self, tp: TopicPartition, row: OffsetAndMetadata) -> None:
-        self._on_stored(tp, row)
+    def _store(self, confirmed: CommittableOffsets) -> None:
+        self._on_stored(confirmed)
         for call in self._undecided:
-            if call.sent and call.left.pop(tp, None) is not None and not call.left:
-                call.decide(None)
+            if call.sent:
+                call.left = {tp: row for tp, row in call.left.items() if tp not in confirmed}
+                if not call.left:
+                    call.decide(None)
 
     def _leave_out_if_deleted(self, tp: TopicPartition) -> None:
         if not self._core.cluster.missing(tp.topic, tp.partition):

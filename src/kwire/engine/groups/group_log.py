@@ -102,7 +102,7 @@ class GroupLog:
         """These may be another member's now: logged for the member that had them."""
         self.write_info(self._line_of(self._last, "lost %s", (Listed(partitions),)))
 
-    def committed(self, rows: Mapping[TopicPartition, OffsetAndMetadata], codes: Mapping[TopicPartition, int]) -> None:
+    def committed(self, rows: Mapping[TopicPartition, OffsetAndMetadata], codes: Mapping[tuple[str, int], int]) -> None:
         """A commit was answered: what of it is stored, and what is not."""
         if not self.reads_debug():
             return

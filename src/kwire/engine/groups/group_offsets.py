@@ -85,11 +85,20 @@ class GroupOffsets:
         `given` is what the caller has named them by.
         """
         self._core.retry_refused(now)
-        chosen = self.delivered() if rows is None else dict(rows)
+        if rows is None:
+            return self._commits.commit(self._take_all_for_finished(), now, deadline, on_done)
+        chosen = dict(rows)
         late = why_not_alone(given, rows, self._subscription, is_member=self._membership.active)
         if late is None:
             self._take_for_finished(chosen)
         return self._commits.commit(chosen, now, deadline, on_done, late=late)
+
+    def _take_all_for_finished(self) -> CommittableOffsets:
+        """The positions that have moved; the caller is done with what precedes them."""
+        moved = self._moved()
+        for state in moved:
+            state.unfinished = None
+        return {state.tp: _row(state.delivered) for state in moved}
 
     def _take_for_finished(self, chosen: CommittableOffsets) -> None:
         """The caller is done with what precedes these offsets; adds the leader epochs that are known."""
@@ -165,12 +174,8 @@ class GroupOffsets:
 
     # -- which offsets ----------------------------------------------------------------------------------------------
 
-    def delivered(self) -> CommittableOffsets:
-        """The positions that have moved."""
-        return {state.tp: _row(state.delivered) for state in self._moved()}
-
     def finished(self) -> CommittableOffsets:
-        """The same, as far as the caller is done."""
+        """The positions that have moved, as far as the caller is done."""
         places = [(state.tp, state.finished) for state in self._moved()]
         return {tp: _row(place) for tp, place in places if place[0] >= 0}
 
@@ -180,10 +185,12 @@ class GroupOffsets:
         moved.difference_update(gone)
         return [state for state in moved if state.position >= 0]
 
-    def _on_stored(self, tp: TopicPartition, row: OffsetAndMetadata) -> None:
-        state = self._subscription.states.get(tp)
-        if state is not None and state.position == row.offset:
-            self._subscription.moved.discard(state)
+    def _on_stored(self, confirmed: CommittableOffsets) -> None:
+        moved, states = self._subscription.moved, self._subscription.states
+        for tp, (offset, _, _) in confirmed.items():
+            state = states.get(tp)
+            if state is not None and state.position == offset:
+                moved.discard(state)
 
 
 def _row(place: tuple[int, int]) -> OffsetAndMetadata:

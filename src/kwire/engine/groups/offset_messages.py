@@ -57,13 +57,13 @@ def commit_request(
     made = protocol.OffsetCommitRequest
     partition = made.OffsetCommitRequestTopic.OffsetCommitRequestPartition
     topics: dict[str, list[CommitPartition]] = defaultdict(list)
-    for tp, row in rows.items():
-        topics[tp.topic].append(
+    for (topic, number), (offset, metadata, epoch) in rows.items():
+        topics[topic].append(
             partition(
-                partition_index=tp.partition,
-                committed_offset=row.offset,
-                committed_leader_epoch=_NO_EPOCH if row.leader_epoch is None else row.leader_epoch,
-                committed_metadata=row.metadata,
+                partition_index=number,
+                committed_offset=offset,
+                committed_leader_epoch=_NO_EPOCH if epoch is None else epoch,
+                committed_metadata=metadata,
             )
         )
     by_id = version > _LAST_VERSION_BY_NAME
@@ -81,14 +81,10 @@ def commit_request(
     )
 
 
-def codes_in(
-    response: protocol.OffsetCommitResponse, names: Mapping[UUID, str]
-) -> Iterator[tuple[TopicPartition, int]]:
-    """The error codes of partitions; `names` has those of topics by id."""
-    for topic in response.topics:
-        name = topic.name or names.get(topic.topic_id, "")
-        for row in topic.partitions:
-            yield TopicPartition(name, row.partition_index), row.error_code
+def codes_in(response: protocol.OffsetCommitResponse, names: Mapping[UUID, str]) -> list[tuple[tuple[str, int], int]]:
+    """The error codes of partitions, by topic and number; `names` has those of topics by id."""
+    named = [(topic.name or names.get(topic.topic_id, ""), topic.partitions) for topic in response.topics]
+    return [((name, row.partition_index), row.error_code) for name, rows in named for row in rows]
 
 
 # -- fetch ------------------------------------------------------------------------------------------------------------
