@@ -198,8 +198,12 @@ class Core(CoreBase):
 
     def finalized_feature(self, name: str) -> int:
         """The level at which the cluster has that feature, as far as brokers have said so (KIP-584); 0: not at all."""
-        known = [versions for node in self._nodes.values() for versions in node.all_versions]
-        newest = max(known, key=lambda versions: versions.features_epoch, default=None)
+        newest: Versions | None = None
+        for node in self._nodes.values():
+            for link in node.links:
+                offered = None if link is None else link.versions
+                if offered is not None and (newest is None or offered.features_epoch > newest.features_epoch):
+                    newest = offered
         return 0 if newest is None else newest.features.get(name, 0)
 
     @override

@@ -59,6 +59,7 @@ class ProducerFront(Front[ProducerSettings]):
         if settings.key_serializer is not None or settings.value_serializer is not None:
             self._add_serializers(settings.key_serializer, settings.value_serializer)
         self._interceptors: ProducerInterceptors | None = None
+        self._transaction_calls: Transactions | None = None
         if settings.interceptors:
             self._add_interceptors(settings.interceptors)
         self._sender = Sender(
@@ -75,12 +76,14 @@ class ProducerFront(Front[ProducerSettings]):
 
     def _transactional(self) -> Transactions:
         """Its calls about transactions; ConfigError without a transactional_id."""
-        manager = self._sender.transactions
-        if manager is None:
-            raise ConfigError("this producer has no transactional_id: give it one to use transactions")
-        from kwire.engine.transactions.waits import Transactions  # late: most producers have none
+        if self._transaction_calls is None:
+            manager = self._sender.transactions
+            if manager is None:
+                raise ConfigError("this producer has no transactional_id: give it one to use transactions")
+            from kwire.engine.transactions.waits import Transactions  # late: most producers have none
 
-        return Transactions(self._door, manager, self._accumulator, self.settings)
+            self._transaction_calls = Transactions(self._door, manager, self._accumulator, self.settings)
+        return self._transaction_calls
 
     def _add_interceptors(self, interceptors: Iterable[object]) -> None:
         """From now on what is sent passes these, after those that there are."""

@@ -97,11 +97,6 @@ class Node(NodeBase):
         return self._data.versions
 
     @property
-    def all_versions(self) -> list[Versions]:
-        """What the broker offered on the last connection of each purpose."""
-        return [link.versions for link in self._made_links if link.versions is not None]
-
-    @property
     def state(self) -> str:
         """One of those of a link."""
         return self._data.state

@@ -518,7 +518,8 @@ class TransactionManager(Lifecycle, Recoverable):
 
     def advance(self, now: float) -> None:
         """Does what the state needs next, unless a request is in flight."""
-        self._take_in_failure(now)
+        if self._failed is not None:
+            self._take_in_failure(now)
         if self._answer is not None:
             self._finish(now)
         if self.state == ABORTING:
