@@ -13,7 +13,7 @@ import pytest
 
 from kwire import errors
 from kwire._codec import LATE_S
-from kwire.drivers.reactor import IDLE_AFTER_S
+from kwire.drivers.reactor import DRIVEN_POLL_S, IDLE_AFTER_S
 from kwire.testing import Broker
 from tests.brokers.ports import free_ports
 from tests.drivers.waiting import Answer, Make, until
@@ -76,6 +76,21 @@ def test_timers_run_while_a_caller_computes(broker: Broker, make: Make) -> None:
         sum(range(1000))
     assert fired
     assert fired[0] - begun >= 0.005
+
+
+def test_what_drives_is_left_alone_by_the_background(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its steps wake nobody, and a timer that is due is its own."""
+    reactor = make("127.0.0.1:1")
+    fired: list[float] = []
+    reactor.call(lambda now: reactor.core.call_at(now, fired.append))
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    monkeypatch.setattr(reactor, "_driver", threading.get_ident() + 1)
+    reactor._look_in()
+    assert (slept, fired, list(reactor._waiters)) == ([DRIVEN_POLL_S], [], [])
+    monkeypatch.setattr(reactor, "_driver", None)
+    reactor._look_in()
+    assert len(fired) == 1
 
 
 def test_what_may_be_done_ahead_is_done_where_a_look_came_late(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ steps are compiled (`ReactorBase` in reactor.pxi); the rarely executed parts are
 Driver role. A thread that waits for something (`wait`) becomes the driver, polls, and reads its own response; threads
 that wait meanwhile sleep until a step is done or the role is free. A call that only changes something (`call`) writes
 to the sockets itself, without blocking. With `background=True` a background thread drives when no caller does: it polls
-every ACTIVE_POLL_S while callers were active in the last IDLE_AFTER_S; after that it waits in poll, and leaves the
-role as soon as a waiter asks for it. With `seldom=True` (a consumer in a group, whose heartbeats go on between polls)
-it sleeps until the next timer while callers are active. Without it (another consumer, an admin) nothing happens between
-calls.
+every ACTIVE_POLL_S while callers were active in the last IDLE_AFTER_S, and looks whether one drives still every
+DRIVEN_POLL_S; after that it waits in poll, and leaves the role as soon as a waiter asks for it. With `seldom=True` (a
+consumer in a group, whose heartbeats go on between polls) it sleeps until the next timer while callers are active.
+Without it (another consumer, an admin) nothing happens between calls.
 
 Locking. `_lock` guards the core and everything here. It is never held while polling or while a user's callback runs:
 `core.after_step` runs after each step, outside the lock and without the driver role, so a callback that blocks keeps no
@@ -67,6 +67,9 @@ IDLE_AFTER_S = 0.1
 
 ACTIVE_POLL_S = 0.002
 """Seconds between two looks of the background thread while callers are active."""
+
+DRIVEN_POLL_S = 0.005
+"""The same where a caller drives: that one reads and times everything, until it leaves the role."""
 
 SELDOM_POLL_S = 0.1
 """The same of a reactor whose background thread is there for timers: callers read by themselves."""
@@ -305,10 +308,11 @@ class Reactor(ReactorBase):
         Bytes that are due leave before anything is polled, because the interpreter may be lost after that.
         """
         steps_seen, asleep_at = self._steps, monotonic()
-        pause = SELDOM_POLL_S if self._seldom else BUSY_POLL_S if self._kept_waiting else ACTIVE_POLL_S
+        is_driven = self._driver is not None
+        pause = self._pause(is_driven)
         due = self.core.next_due()
         if due is not None and due < asleep_at + pause:
-            pause = max(due - asleep_at, 0.0)
+            pause = max(due - asleep_at, DRIVEN_POLL_S if is_driven else 0.0)
         if self._seldom:
             self._idle_lock.acquire(timeout=pause)
         else:
@@ -320,7 +324,7 @@ class Reactor(ReactorBase):
         if now - asleep_at - pause > FROZEN_S:
             self.poll_once()  # stopped meanwhile: what has come is read before anything is called late
             return
-        if self._driver is not None and self._sleep_while_driven():
+        if self._driver is not None:
             return
         if self._kept_waiting and now - self._last_active > LATE_S:
             self.call(self._run_early, active=False)
@@ -328,14 +332,12 @@ class Reactor(ReactorBase):
             self.call(self.core.handle_timer, active=False)
         self.poll_once()
 
-    def _sleep_while_driven(self) -> bool:
-        """Sleeps until the next step where another thread drives: that one hears and times everything meanwhile."""
-        with self._lock:
-            if self._driver is None:
-                return False
-            waiter = self._add_waiter()
-        waiter.acquire(timeout=IDLE_AFTER_S)
-        return True
+    def _pause(self, is_driven: bool) -> float:
+        if self._seldom:
+            return SELDOM_POLL_S
+        if is_driven:
+            return DRIVEN_POLL_S
+        return BUSY_POLL_S if self._kept_waiting else ACTIVE_POLL_S
 
     @override
     def _run_early(self, now: float) -> None:
