@@ -48,6 +48,13 @@ def test_records_in_any_of_the_ranges_are_kept(
     assert kept(data, ranges=ranges, min_offset=low, end_offset=high) == expected
 
 
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_a_range_ends_where_the_records_asked_for_do(magic: int) -> None:
+    ranges = [(0, 2), (4, 5), (7, 12)]
+    assert kept(log(magic, [10]), ranges=ranges, min_offset=1, end_offset=9) == [1, 2, 4, 5, 7, 8]
+    assert kept(log(magic, [10]), ranges=[(0, 9)], min_offset=3, end_offset=6) == [3, 4, 5]
+
+
 def test_no_range_keeps_nothing_and_none_keeps_all() -> None:
     data = log(2, [3])
     assert kept(data, ranges=[]) == []

@@ -99,9 +99,11 @@ cdef int64_t _measure_run(const run_t *run, int64_t first, int64_t limit, bint w
                           sizes_t *sizes) noexcept nogil:
     """Adds the run's records from `first` on and returns how many fit into `limit` bytes per column."""
     cdef sizes_t before = sizes[0]
+    cdef sizes_t whole = before       # of its own, so that it need not be in memory
     cdef int64_t n
     for n in range(first, run.count):
-        _measure_record(run, &run.records[n], with_headers, sizes)
+        _measure_record(run, &run.records[n], with_headers, &whole)
+    sizes[0] = whole
     if _fits(sizes, limit):
         return run.count - first
     sizes[0] = before

@@ -197,23 +197,22 @@ cdef inline int64_t read_varlong(reader_t *r) noexcept nogil:
     return <int64_t>((raw >> 1) ^ (0 - (raw & 1)))
 
 
-cdef inline const uint8_t *quick_varint(const uint8_t *p, int32_t *value, bint *is_long) noexcept nogil:
-    """Returns where the varint at `p` ends; the caller knows that three bytes are there. A longer one sets `is_long`.
+cdef inline const uint8_t *quick_uvarint(const uint8_t *p, uint32_t *raw, uint32_t *unusual) noexcept nogil:
+    """Returns where the uvarint at `p` ends; the caller knows that three bytes are there. A longer one is `unusual` & 1.
 
-    For loops over records: the place stays in a register, where a reader's is stored and loaded for each field.
+    For loops over records: the place stays in a register, where a reader's is stored and loaded for each field. The
+    bits that announce another byte are taken off together.
     """
-    cdef uint32_t raw = p[0]
-    if p[0] < 0x80:
-        p += 1
-    elif p[1] < 0x80:
-        raw = (raw & 0x7F) | <uint32_t>p[1] << 7
-        p += 2
-    else:
-        is_long[0] |= p[2] >= 0x80
-        raw = (raw & 0x7F) | (<uint32_t>p[1] & 0x7F) << 7 | <uint32_t>p[2] << 14
-        p += 3
-    value[0] = <int32_t>((raw >> 1) ^ (0 - (raw & 1)))
-    return p
+    cdef uint32_t first = p[0]
+    if first < 0x80:
+        raw[0] = first
+        return p + 1
+    if p[1] < 0x80:
+        raw[0] = first + (<uint32_t>p[1] << 7) - 0x80
+        return p + 2
+    unusual[0] |= p[2] >> 7
+    raw[0] = first + (<uint32_t>p[1] << 7) + (<uint32_t>p[2] << 14) - 0x4080
+    return p + 3
 
 
 cdef inline int64_t _length_or_fault(reader_t *r, int64_t length, const uint8_t *begin) noexcept nogil:

@@ -26,7 +26,7 @@ cdef enum:
     MIN_BATCH_LENGTH = 49
     MIN_RECORD_SIZE = 7
     MIN_HEADER_SIZE = 2
-    QUICK_VARINT = 3             # the longest varint that quick_varint takes
+    QUICK_VARINT = 3             # the longest varint that quick_uvarint takes
     QUICK_HEAD = 13              # four of them and the attributes
 
 
@@ -87,7 +87,9 @@ cdef int index_batch_records(scan_t *s, const uint8_t *data, size_t size, kw_blo
         return SCAN_FAULT
     if _is_dropped(s, part):
         s.record_count = part.first
-    elif s.range_count:
+    if s.batch.base_offset < s.min_kept_offset or s.batch.last_offset > s.max_kept_offset:
+        _keep_between(s, part.first)
+    if s.range_count:
         _keep_ranges(s, part.first)
     part.count = s.record_count - part.first
     return SCAN_GOES_ON
@@ -110,6 +112,19 @@ cdef void _keep_ranges(scan_t *s, size_t first) noexcept nogil:
             s.records[kept] = s.records[i]
             kept += 1
     s.record_count = kept
+
+
+cdef void _keep_between(scan_t *s, size_t first) noexcept nogil:
+    """Drops the records from `first` on, whose offsets ascend, that come before or after those asked for."""
+    cdef size_t begin = first
+    cdef size_t end = s.record_count
+    while begin < end and s.records[begin].offset < s.min_kept_offset:
+        begin += 1
+    while begin < end and s.records[end - 1].offset > s.max_kept_offset:
+        end -= 1
+    if begin > first:
+        memmove(s.records + first, s.records + begin, (end - begin) * sizeof(record_t))
+    s.record_count = first + end - begin
 
 
 cdef inline int64_t _read_length(reader_t *r) noexcept nogil:
@@ -147,31 +162,33 @@ cdef inline int32_t _read_header_count(reader_t *r) noexcept nogil:
 
 
 cdef int _index_records(scan_t *s, part_t *part, size_t size) noexcept nogil:
-    """The hot loop. Offset and timestamp are deltas until the record is judged."""
+    """The hot loop."""
     cdef record_t *out = s.records + s.record_count
     cdef const uint8_t *data = part.data
     cdef const uint8_t *end = data + size
     cdef const uint8_t *at = data
     cdef const uint8_t *begin
+    cdef int64_t delta, timestamp
     cdef int64_t previous = -1
     cdef int64_t last = s.batch.last_offset - s.batch.base_offset
-    cdef int32_t i
+    cdef int64_t base_offset = s.batch.base_offset
     cdef bint append_time = s.batch.timestamp_type == 1
+    cdef uint64_t base_timestamp = <uint64_t>(s.batch.max_timestamp if append_time else s.batch.base_timestamp)
+    cdef uint64_t delta_mask = 0 if append_time else ~<uint64_t>0
+    cdef int32_t i
     for i in range(s.batch.count):
         begin = at
-        at = _quick_record(begin, data, end, out)
+        at = _quick_record(begin, data, end, out, &timestamp, &delta)
         if at == NULL:
             at = _careful_record(begin, data, end, out)
-        if at == NULL or out.offset <= previous or out.offset > last:
+            timestamp = out.timestamp
+            delta = out.offset
+        if at == NULL or delta <= previous or delta > last:
             return _record_fault(s, part, begin, i, previous)
-        previous = out.offset
-        out.offset += s.batch.base_offset
-        if append_time:
-            out.timestamp = s.batch.max_timestamp
-        else:
-            out.timestamp = <int64_t>(<uint64_t>s.batch.base_timestamp + <uint64_t>out.timestamp)
-        if out.offset >= s.min_kept_offset and out.offset <= s.max_kept_offset:
-            out += 1
+        previous = delta
+        out.offset = base_offset + delta
+        out.timestamp = <int64_t>(base_timestamp + (<uint64_t>timestamp & delta_mask))
+        out += 1
     if at != end:
         s.fault_record = -1
         scan_fault(s, FAULT_TRAILING, b"records", <size_t>(at - data), <size_t>(end - at))
@@ -180,37 +197,49 @@ cdef int _index_records(scan_t *s, part_t *part, size_t size) noexcept nogil:
     return SCAN_GOES_ON
 
 
-cdef inline const uint8_t *_quick_record(const uint8_t *at, const uint8_t *data, const uint8_t *end,
-                                         record_t *out) noexcept nogil:
+cdef inline const uint8_t *_quick_record(const uint8_t *at, const uint8_t *data, const uint8_t *end, record_t *out,
+                                         int64_t *timestamp, int64_t *delta) noexcept nogil:
     """Returns where the record at `at` ends; NULL where it is bad or unusual: then `_careful_record` decides.
 
     Nearly all have varints of three bytes at most, and enough bytes after them that one check of the bounds will do
-    before the key, one before the value and one before the headers.
+    before the key, one before the value and one before the headers. What is odd is negative, as a zigzag varint.
     """
     cdef const uint8_t *body
-    cdef int32_t length, timestamp, delta
-    cdef bint is_long = False
+    cdef uint32_t length, offset, raw
+    cdef uint32_t unusual = 0
     if end - at < QUICK_HEAD:
         return NULL
-    body = quick_varint(at, &length, &is_long)
-    at = quick_varint(body + 1, &timestamp, &is_long)
-    at = quick_varint(at, &delta, &is_long)
-    at = quick_varint(at, &out.key_size, &is_long)
-    if out.key_size < -1 or max(out.key_size, 0) > end - at - QUICK_VARINT:
+    body = quick_uvarint(at, &length, &unusual)
+    at = quick_uvarint(body + 1, &raw, &unusual)
+    timestamp[0] = <int32_t>((raw >> 1) ^ (0 - (raw & 1)))
+    at = quick_uvarint(at, &offset, &unusual)
+    delta[0] = offset >> 1
+    at = quick_uvarint(at, &raw, &unusual)
+    at = _quick_datum(at, data, raw, &out.key_at, &out.key_size, &unusual)
+    if at > end - QUICK_VARINT:
         return NULL
-    out.key_at = <uint32_t>(at - data)
-    at = quick_varint(at + max(out.key_size, 0), &out.value_size, &is_long)
-    if out.value_size < -1 or max(out.value_size, 0) >= end - at:
+    at = quick_uvarint(at, &raw, &unusual)
+    at = _quick_datum(at, data, raw, &out.value_at, &out.value_size, &unusual)
+    if at >= end:
         return NULL
-    out.value_at = <uint32_t>(at - data)
-    at = _after_headers(at + max(out.value_size, 0), data, end, out)
+    at = _after_headers(at, data, end, out)
     # Keep these tests in one expression: otherwise the compiler derives the next record's address from this record's
     # sizes instead of its length, and the loads serialize.
-    if is_long | (at == NULL) | ((at - body) ^ length):
+    if ((unusual | length | offset) & 1) | (at == NULL) | ((at - body) ^ (length >> 1)):
         return NULL
-    out.timestamp = timestamp
-    out.offset = delta
-    return body + length
+    return body + (length >> 1)
+
+
+cdef inline const uint8_t *_quick_datum(const uint8_t *at, const uint8_t *data, uint32_t raw, uint32_t *place,
+                                        int32_t *size, uint32_t *unusual) noexcept nogil:
+    """Returns where the bytes end that begin at `at`, perhaps beyond the end of all. A size below -1 is `unusual` & 1."""
+    place[0] = <uint32_t>(at - data)
+    if raw & 1:
+        size[0] = -1
+        unusual[0] |= raw != 1
+        return at
+    size[0] = <int32_t>(raw >> 1)
+    return at + (raw >> 1)
 
 
 cdef inline const uint8_t *_after_headers(const uint8_t *at, const uint8_t *data, const uint8_t *end,
@@ -218,7 +247,7 @@ cdef inline const uint8_t *_after_headers(const uint8_t *at, const uint8_t *data
     """Returns where the headers end whose count is at `at`, where a byte must be; NULL where they are bad."""
     if at[0] == 0:
         out.header_count = 0
-        out.headers_at = <uint32_t>(at + 1 - data)
+        out.headers_at = 0
         return at + 1
     return _after_some_headers(at, data, end, out)
 

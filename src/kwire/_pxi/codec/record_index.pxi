@@ -12,10 +12,10 @@ ctypedef struct record_t:
     int64_t timestamp          # milliseconds; -1 none
     uint32_t key_at
     uint32_t value_at
-    uint32_t headers_at        # the first header; they are checked already and are decoded when asked for
     int32_t key_size           # -1 null
     int32_t value_size         # -1 null
     int32_t header_count
+    uint32_t headers_at        # the first header; they are checked already and are decoded when asked for. 0 without
 
 
 ctypedef struct part_t:
