@@ -20,6 +20,7 @@ from kwire.errors import (
     TransactionStateError,
 )
 from kwire.errors.wording import spelled
+from kwire.testing.records.producer_state import ProducerStates
 from tests.engine.moves import MadeMoves
 from tests.engine.transactions.world import NOBODY, TransactionalProducer, TransactionWorld
 
@@ -299,7 +300,13 @@ def test_with_version_1_the_epoch_is_raised_after_a_batch_that_failed() -> None:
 
 @pytest.mark.parametrize(
     ("is_written", "code", "named"),
-    [(True, 29, "TOPIC_AUTHORIZATION_FAILED"), (False, 45, "OUT_OF_ORDER_SEQUENCE_NUMBER")],
+    [
+        (True, 29, "TOPIC_AUTHORIZATION_FAILED"),
+        (False, -1, "UNKNOWN_SERVER_ERROR"),
+        (False, 45, "OUT_OF_ORDER_SEQUENCE_NUMBER"),
+        (False, 46, "DUPLICATE_SEQUENCE_NUMBER"),
+        (False, 59, "UNKNOWN_PRODUCER_ID"),  # without a word of records that are gone
+    ],
 )
 def test_before_kafka_2_5_a_sequence_that_the_log_may_know_is_not_given_again(
     is_written: bool, code: int, named: str
@@ -316,6 +323,23 @@ def test_before_kafka_2_5_a_sequence_that_the_log_may_know_is_not_given_again(
     assert named in str(error_of(producer.manager.commit(producer.now), producer))
     assert "not known whether a batch was written" in str(error_of(producer.manager.abort(producer.now), producer))
     assert (producer.state, world.committed()) == (states.FATAL, [])
+
+
+def test_before_kafka_2_5_a_log_that_has_lost_its_records_is_written_to_from_sequence_0_on() -> None:
+    """With its records a leader from before 2.4 forgets their producer."""
+    world = TransactionWorld(1, release="2.3.1", topics={"t": 1})
+    producer = world.producer()
+    producer.init()
+    producer.transact(b"one", b"two")
+    log = world.cluster.topics["t"].partitions[0]
+    log.delete_before(log.log.end_offset)
+    log.producers = ProducerStates()
+    producer.begin()
+    producer.send_all(b"refused")
+    assert "UNKNOWN_PRODUCER_ID" in str(error_of(producer.manager.commit(producer.now), producer))
+    producer.abort()
+    producer.transact(b"three")
+    assert world.committed() == [b"three"]
 
 
 def test_before_kafka_2_5_a_batch_that_is_written_twice_keeps_its_sequence() -> None:

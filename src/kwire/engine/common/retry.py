@@ -11,13 +11,20 @@ from collections.abc import Callable
 from kwire.engine.common.addresses import Address
 from kwire.errors import AuthError, BrokerError, ConnectError, KafkaError, KafkaTimeoutError
 from kwire.errors.wording import Cause
-from kwire.schema.error_codes import KAFKA_STORAGE_ERROR, NOT_ENOUGH_REPLICAS_AFTER_APPEND, REQUEST_TIMED_OUT
+from kwire.schema.error_codes import (
+    KAFKA_STORAGE_ERROR,
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    REQUEST_TIMED_OUT,
+    UNKNOWN_SERVER_ERROR,
+)
 
 SPREAD = 0.2
 _SECOND_CONCURRENT_WAIT_S = 0.0005
 _LONGEST_CONCURRENT_WAIT_S = 0.05
 
-MAY_BE_WRITTEN = frozenset({REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND, KAFKA_STORAGE_ERROR})
+MAY_BE_WRITTEN = frozenset(
+    {UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND, KAFKA_STORAGE_ERROR}
+)
 """Codes of a leader that may have appended the batch."""
 
 RandomFraction = Callable[[], float]

@@ -309,7 +309,7 @@ class Sender(SenderBase, Recoverable):
         error = error_for(row.error_code, batch.place + (f": {text}" if text else ""))
         self._core.note_trouble(error, now)
         if row.error_code in _BROKEN_SEQUENCE and batch.base_sequence >= 0:
-            self._on_refused_sequence(batch, error, now)
+            self._on_refused_sequence(batch, error, row, now)
         elif (
             row.error_code == UNSUPPORTED_FOR_MESSAGE_FORMAT and batch.base_sequence >= 0 and not self.identity.required
         ):
@@ -322,7 +322,9 @@ class Sender(SenderBase, Recoverable):
         else:
             self._fail(batch, error)
 
-    def _on_refused_sequence(self, batch: Batch, error: BrokerError, now: float) -> None:
+    def _on_refused_sequence(self, batch: Batch, error: BrokerError, row: Row, now: float) -> None:
+        if self.transactions is not None and error.code == UNKNOWN_PRODUCER_ID and row.log_start_offset <= 0:
+            batch.may_be_written = True  # no record is gone, and so the producer's state need not be
         if batch.may_be_within or batch.queue.sequences.is_overtaken(batch):
             self._fail(batch, error)
             return

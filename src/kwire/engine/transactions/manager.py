@@ -97,6 +97,7 @@ from kwire.schema.api_keys import (
 )
 from kwire.schema.error_codes import (
     CLUSTER_AUTHORIZATION_FAILED,
+    DUPLICATE_SEQUENCE_NUMBER,
     INVALID_TXN_STATE,
     OUT_OF_ORDER_SEQUENCE_NUMBER,
     PRODUCER_FENCED,
@@ -347,8 +348,8 @@ class TransactionManager(Lifecycle, Recoverable):
         queue, code = batch.queue, None
         if isinstance(error, BrokerError) and error.code not in MAY_BE_WRITTEN and not batch.may_be_written:
             code = error.code
-        if code == OUT_OF_ORDER_SEQUENCE_NUMBER and queue not in self._gaps:
-            code = None  # no batch is missing before it: the log counts differently
+        if code == DUPLICATE_SEQUENCE_NUMBER or (code == OUT_OF_ORDER_SEQUENCE_NUMBER and queue not in self._gaps):
+            code = None  # no batch was written before, or is missing before it: the log counts differently
         self._gaps[queue] = code if self._gaps.get(queue, code) is not None else None
 
     # -- changing state ---------------------------------------------------------------------------------------------
