@@ -17,7 +17,7 @@ import heapq
 import itertools
 import math
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -46,6 +46,7 @@ class Served:
         self.client, self.connection = client, connection
         self.serve = apis.connect()
         self.inbox: deque[bytes] = deque()
+        self.api_key = -1
         self.flow: Flow[Answer] | None = None
         self.suspended: Suspend | None = None
 
@@ -55,7 +56,9 @@ class Served:
 
     def progress(self) -> None:
         while self.flow is None and self.inbox and self.connection in self.client.open:
-            self.flow = self.serve(self.inbox.popleft()[4:])
+            frame = self.inbox.popleft()
+            self.api_key = int.from_bytes(frame[4:6], "big")
+            self.flow = self.serve(frame[4:])
             self.step()
 
     def step(self) -> None:
@@ -70,6 +73,10 @@ class Served:
             self.client.lose(self.connection, f"closed by the node: {error}")
 
     def close(self) -> None:
+        """The connection is gone. What was read may be done all the same, and nobody told."""
+        if self.suspended is not None and self.client.shared.outlives_connection(self.api_key):
+            self.client.shared.orphans.append(self)
+            return
         if self.flow is not None:
             self.flow.close()
         self.flow, self.suspended = None, None
@@ -87,6 +94,8 @@ class EmbeddedClient(World):
         self.served: dict[Connection, Served] = {}
         self.answered_until: dict[Connection, float] = {}
         self.dead = False
+        self.asked: Counter[int] = Counter()
+        """Requests in each second."""
         shared.clients.append(self)
 
     @property
@@ -119,6 +128,7 @@ class EmbeddedClient(World):
 
     def deliver(self, connection: Connection, frame: bytes) -> None:
         """The frame reaches the node, behind those that were sent before."""
+        self.asked[int(self.now)] += 1
         when = max(self.now + self.shared.latency(), self.busy_until.get(connection, 0.0))
         self.busy_until[connection] = when
 
@@ -163,6 +173,12 @@ class EmbeddedClient(World):
         for connection in [each for each in self.served if each.address == address]:
             self.lose(connection, reason)
 
+    def play_events(self) -> None:
+        """What the driver does after each step, too: callbacks of users."""
+        super().play_events()
+        while self.core.after_step:
+            self.core.after_step.popleft()()
+
     def forget_closed(self) -> None:
         """What the client closed by itself."""
         for connection in [each for each in self.served if each not in self.open]:
@@ -203,6 +219,9 @@ class EmbeddedWorld:
         self.agenda: list[tuple[float, int, Callable[[], None]]] = []
         self.order = itertools.count()
         self.loss = 0.0
+        self.outliving: frozenset[int] = frozenset()
+        """Keys of requests that a node, which works on them, does now and then although their connection is gone."""
+        self.orphans: list[Served] = []
         self.hangs = 0.0
         self.half_open: set[Connection] = set()
         """Connections whose bytes get lost in both directions, without a word."""
@@ -226,6 +245,9 @@ class EmbeddedWorld:
 
     def loses_answer(self) -> bool:
         return self.loss > 0 and self.rng.random() < self.loss
+
+    def outlives_connection(self, api_key: int) -> bool:
+        return api_key in self.outliving and self.rng.random() < 0.5
 
     # Clients.
 
@@ -276,7 +298,8 @@ class EmbeddedWorld:
         return min((moment for moment in moments if moment is not None), default=math.inf)
 
     def served(self) -> list[Served]:
-        return [each for client in self.clients for each in client.served.values()]
+        self.orphans = [each for each in self.orphans if each.flow is not None]
+        return [each for client in self.clients for each in client.served.values()] + self.orphans
 
     def play(self) -> None:
         """Lets clients and nodes do what they can do now."""
@@ -292,7 +315,9 @@ class EmbeddedWorld:
                 if suspended and (suspended.until <= self.now or not happened.isdisjoint(suspended.wakers)):
                     each.step()
                     each.progress()
-            if not self.cluster.touched and not any(client.core.events for client in self.clients):
+            if not self.cluster.touched and not any(
+                client.core.events or client.core.after_step for client in self.clients
+            ):
                 return
 
     # What breaks.

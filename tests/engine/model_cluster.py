@@ -3,7 +3,7 @@
 A `Log` is one partition: its leader, its batches, and how many of them are replicated. A move of the leader loses the
 batches that are not replicated, and the producers' state with them, which is read off the log: for each producer id the
 epoch and the last five batches. By these a repeat is found and a gap refused, as in Kafka's ProducerStateManager. A log
-without any state takes every sequence (before 2.4: only 0, and answers UNKNOWN_PRODUCER_ID to others).
+without any state takes every sequence (before 2.5: only 0; release.py says how others are refused).
 
 A `Node` processes one request of a connection at a time. `trouble` is the probability that a Produce request meets a
 fault: an error code for some partitions, before or after the append, or the end of the connection, before or after, or
@@ -20,13 +20,15 @@ from uuid import UUID
 from kwire import protocol, records
 from kwire._typing import NamedTuple
 from kwire.engine.common.addresses import Address
+from kwire.testing.answers.handlers import HANDLERS
+from kwire.testing.release import Release
 from tests.engine.world import Broker
 
 TOPIC = "t"
 TOPIC_ID = UUID(int=77)
 REMEMBERED = 5
 NOT_LEADER, REQUEST_TIMED_OUT, TOO_LARGE, AFTER_APPEND = 6, 7, 10, 20
-OUT_OF_ORDER, DUPLICATE, FENCED, UNKNOWN_PRODUCER = 45, 46, 47, 59
+OUT_OF_ORDER, DUPLICATE, FENCED = 45, 46, 47
 BEFORE_THE_APPEND = (3, 5, 6, 7, 19, 56)
 BEHIND_THE_APPEND = (7, 20)
 MASK = 0x7FFFFFFF
@@ -54,13 +56,13 @@ class Remembered:
 class Log:
     """One partition."""
 
-    def __init__(self, leader: int, *, strict: bool) -> None:
+    def __init__(self, leader: int, *, code_of_unknown: int) -> None:
         self.leader = leader
         self.leader_epoch = 0
         self.batches: list[Stored] = []
         self.replicated = 0
         self.producers: dict[int, Remembered] = {}
-        self.strict = strict
+        self.code_of_unknown = code_of_unknown
 
     @property
     def end(self) -> int:
@@ -87,7 +89,7 @@ class Log:
         """The error code, and the offset of a batch that is there already."""
         known = self.producers.get(batch.producer_id)
         if known is None:
-            return (UNKNOWN_PRODUCER if self.strict and batch.first else 0), -1
+            return (self.code_of_unknown if batch.first else 0), -1
         if batch.epoch < known.epoch:
             return FENCED, -1
         if batch.epoch > known.epoch:
@@ -132,8 +134,8 @@ class Cluster:
         self.zombies = True
         self.repeats_are_errors = rng.random() < 0.3
         self.producer_ids = 1000
-        strict = release.startswith(("0.11", "1.", "2.0", "2.1", "2.2", "2.3"))
-        self.logs = [Log(rng.randrange(nodes), strict=strict) for _ in range(partitions)]
+        code = getattr(Release.find(release, HANDLERS).code_of_unknown_producers, "code", 0)
+        self.logs = [Log(rng.randrange(nodes), code_of_unknown=code) for _ in range(partitions)]
         self.addresses = {number: Address(f"n{number}", 9) for number in range(nodes)}
         self.nodes = [Node(self, number) for number in range(nodes)]
 

@@ -24,7 +24,7 @@ from tests.thorough import THOROUGH
 LIMITS = (2, 3, 10, 1_000_000)
 """Of the records of a batch; they stand for max.message.bytes."""
 
-RELEASES = ("4.4.0", "4.4.0", "3.9.2", "2.8.2", "0.11.0.3")
+RELEASES = ("4.4.0", "4.0.2", "3.9.2", "2.8.2", "2.5.1", "2.4.1", "1.1.1", "0.11.0.3")
 
 
 def seeds(default: int) -> range:
