@@ -71,6 +71,34 @@ def test_nothing_new_follows_a_batch_that_is_sent_again() -> None:
     assert world.leader.values() == [b"warm", *[b"%d" % i for i in range(10)]]
 
 
+def test_what_was_lost_goes_to_the_next_leader_together_once_that_has_the_first() -> None:
+    world = two_leaders()
+    queue = world.accumulator.topics["t"].queues[0]
+    world.leaders[0].latency, world.leaders[1].latency = 1.0, 0.1
+    deliveries = send_all(world, *[b"%d" % i for i in range(5)])
+    world.run(world.now + 0.01)
+    world.leaders[0].latency = 0.001
+    move(world, 1)
+    world.leaders[0].refuses = "refused"
+    world.lose_all(A)
+    deliveries += send_all(world, b"5")
+    world.run(lambda: bool(queue.in_flight))
+    world.run(world.now + 0.09)
+    assert len(queue.in_flight) == 1
+    world.run(deliveries[0].done)
+    assert len(queue.in_flight) == 5
+    world.complete(*deliveries)
+    assert world.leaders[1].values() == [b"warm", *[b"%d" % i for i in range(6)]]
+
+
+def test_what_is_sent_again_behind_a_refusal_comes_after_it_again() -> None:
+    world = one_by_one()
+    world.leader.script = ["unseen", None, 19]
+    deliveries = send_all(world, *[b"%d" % i for i in range(6)])
+    world.complete(*deliveries)
+    assert world.leader.values() == [b"warm", *[b"%d" % i for i in range(6)]]
+
+
 def test_the_first_batch_of_a_partition_goes_alone() -> None:
     world = ProducerWorld(topics={"t": [0, 0]}, linger_ms=0, batch_size=0, max_request_size=600)
     world.complete(world.send(b"warm", partition=1))

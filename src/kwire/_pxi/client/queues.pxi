@@ -24,6 +24,8 @@ cdef class PartitionQueue:
     cdef bint in_ready                    # in Accumulator.ready
     cdef size_t expected                  # bytes that the last batch took: room to begin the next with
     cdef public double retry_at           # nothing is sent before
+    cdef readonly int tried_at            # the leader that was sent to last
+    cdef readonly int tried_elsewhere     # how often that batch had been sent to other leaders
     cdef public bint blocked              # nothing is sent until it is cleared: not yet part of the transaction
     cdef readonly Sequences sequences
 
@@ -98,6 +100,7 @@ cdef class PartitionQueue:
         """Puts back a batch in flight that is to be sent again, before all that were opened after it."""
         self._insert(batch)
         self.forget(batch)
+        self.sequences.acknowledged_by = -1
         self._leave_sink()
         self.topic.owner._mark_ready(self)
 

@@ -5,13 +5,13 @@
 # (OUT_OF_ORDER_SEQUENCE_NUMBER). Where it has no state of the producer, it takes any sequence. Hence:
 #
 #   1  A batch that was on a wire keeps its sequence until the broker's answers prove that the log does not have it.
-#   2  A batch that is sent again goes alone, and no new one is sent until none is to be sent again. So five batches at
-#      most are unanswered, and a broker that has one of them recognises it.
-#   3  The first batch of an epoch, and the first at another leader, goes alone until it is acknowledged, because that
-#      leader may have no state. No batch follows one that is in flight at another leader.
+#   2  Batches that are sent again go before all new ones, and each after the one before it in the order of their
+#      sequences. So five batches at most are unanswered, and a broker that has one of them recognises it.
+#   3  The first batch of an epoch, at another leader, or after a try that failed, goes alone until it is acknowledged,
+#      because that leader may have no state. No batch follows one that is in flight at another leader.
 #
 #   state        reached when                                a batch with a sequence   a new batch
-#   STEADY       at first                                    alone, oldest first       as rules 2 and 3 allow
+#   STEADY       at first                                    as rules 2 and 3 allow    as rules 2 and 3 allow
 #   UNRESOLVED   a batch with a sequence failed: the log     alone, oldest first       waits
 #                may have it or not
 #   GAP          a refusal proved that the log lacks the     waits                     waits
@@ -49,7 +49,7 @@ cdef class Sequences:
     cdef readonly int16_t producer_epoch
     cdef readonly int32_t next_sequence
     cdef readonly int32_t last_acknowledged   # the last sequence of the newest acknowledged batch; -1: none
-    cdef int acknowledged_by              # the leader that acknowledged the last batch that went alone; -1: none
+    cdef int acknowledged_by              # the leader that acknowledged the last batch that went alone; -1: it has not
     cdef readonly int state
 
     def __cinit__(self):
@@ -84,11 +84,24 @@ cdef class Sequences:
         self.state = STEADY
         return 0
 
-    cdef inline int is_taken(self, Batch batch, int node) noexcept:
-        """The batch goes to that leader: alone if it is sent again, or if that leader acknowledged none before."""
-        if batch.base_sequence >= 0 or self.acknowledged_by != node:
+    cdef inline int is_to_be_taken(self, PartitionQueue queue, Batch head, int node) noexcept:
+        """The head goes to that leader: alone if that leader acknowledged none before, or not the one before it."""
+        if self.acknowledged_by != node or (head.base_sequence >= 0 and not self.continues(queue, head)):
             self.acknowledged_by = -1
         return 0
+
+    cdef inline bint continues(self, PartitionQueue queue, Batch again) noexcept:
+        """Whether a batch that is sent again is the next after those in flight and those that are acknowledged.
+
+        Not so a part whose refusal would be taken for the end of it.
+        """
+        cdef Batch last = queue.last_in_flight
+        cdef int32_t before = self.last_acknowledged
+        if again.may_be_within:
+            return False
+        if last is not None:
+            before = last_sequence(last) if self.owns(last) else -1
+        return before >= 0 and self.owns(again) and (before + 1) & SEQUENCE_MASK == again.base_sequence
 
     cpdef int acknowledge(self, Batch batch, int node) noexcept:
         """That leader (-1: not known which) has the batch, which may have failed here meanwhile."""
@@ -161,6 +174,8 @@ cdef bint may_send(PartitionQueue queue, Batch head, Sink sink) noexcept:
     cdef Sequences sequences = queue.sequences
     if queue.first_in_flight is None:
         return sequences.state == STEADY or (sequences.state == UNRESOLVED and head.base_sequence >= 0)
-    if sink.max_in_flight == 1 or head.base_sequence >= 0 or sequences.state != STEADY:
+    if sink.max_in_flight == 1 or sequences.state != STEADY:
         return False
+    if head.base_sequence >= 0:
+        return sequences.acknowledged_by == sink.node and sequences.continues(queue, head)
     return queue.last_in_flight.base_sequence < 0 or sequences.acknowledged_by == sink.node

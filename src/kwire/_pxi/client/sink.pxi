@@ -98,8 +98,12 @@ cdef class Sink:
 
     cpdef Batch take(self, PartitionQueue queue, list taken):
         """Moves the partition's first batch to `taken`, in flight from now on; the next one waits its turn."""
-        cdef Batch batch = queue.take(taken)
-        queue.sequences.is_taken(batch, self.node)
+        cdef Batch batch
+        queue.sequences.is_to_be_taken(queue, queue._head(), self.node)
+        batch = queue.take(taken)
+        if queue.tried_at != self.node or batch.attempts == 0:
+            queue.tried_at = self.node
+            queue.tried_elsewhere = batch.attempts
         self.queues.strike(queue, queue.number)
         if queue._head() is not None:
             self.enrol(queue)

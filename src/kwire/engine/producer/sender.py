@@ -32,7 +32,7 @@ from kwire._codec import (
 )
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.common.addresses import Address
-from kwire.engine.common.pace import Throttling
+from kwire.engine.common.pace import Pace, Throttling
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.retry import MAY_BE_WRITTEN, afresh, concurrent_wait, is_retriable
 from kwire.engine.core import Core
@@ -91,6 +91,8 @@ class Sender(SenderBase, Recoverable):
         self._retries = settings.retries
         self._delivery_timeout = settings.delivery_timeout_ms / 1000
         self._closing: Closing | None = None
+        self._moves = Pace()
+        self._moved_at = self._may_move_at = 0.0
         self.throttling = Throttling()
         self._timers: dict[str, Timer] = {}
         self._on_warning = on_warning
@@ -207,6 +209,10 @@ class Sender(SenderBase, Recoverable):
         leader = self._cluster.leader(queue.name, queue.partition)
         if leader < 0:
             self._cluster.require_leader(now)
+        elif queue.retry_at > now and leader != queue.tried_at:
+            if now > self._moved_at:
+                self._moved_at, self._may_move_at = now, self._moves.count(now)
+            queue.retry_at = min(queue.retry_at, self._may_move_at)
         self._sink(leader).add(queue)
 
     def _on_metadata(self, now: float) -> None:
@@ -385,7 +391,7 @@ class Sender(SenderBase, Recoverable):
             return
         soon = isinstance(error, BrokerError) and error.code == CONCURRENT_TRANSACTIONS
         wait = concurrent_wait if soon else self._core.retry_backoff.wait
-        batch.queue.retry_at = now + wait(batch.attempts)
+        batch.queue.retry_at = now + wait(max(batch.attempts - batch.queue.tried_elsewhere, 1))
         batch.queue.reenqueue(batch)
 
     @override
