@@ -43,9 +43,9 @@ For components (the producer's sender, the fetcher, admin calls)
                      be asked; on_error may be called at once (unknown node id, closed client)
         expect_response=False
                      acks=0: on_response(None, version, now) comes when the last byte was handed to the socket
-        purpose      Purpose.DATA, FETCH, COORDINATOR or TELEMETRY. A broker may hold back its answer to a Fetch
-                     or a JoinGroup, and with it all that come after it; so each purpose has a connection of its own to
-                     a broker, which is made when it is first needed
+        purpose      Purpose.DATA, FETCH, COORDINATOR, TELEMETRY or METADATA. A broker may hold back its answer to a
+                     Fetch or a JoinGroup, and with it all that come after it; so each purpose has a connection of its
+                     own to a broker, which is made when it is first needed
         timeout      seconds that the broker may take once the request is written (default request_timeout_ms); when
                      they are over the connection is closed and all requests in flight on it fail with ConnectError
         versions     the range of versions that the component can do (default: all that kwire knows)
@@ -263,6 +263,11 @@ class Core(CoreBase):
         """Whether the broker was reached once and cannot be, for no longer than an election may take."""
         node = self._nodes.get(node_id)
         return node is not None and node.was_lost_of_late(now)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether some broker is connected, and each that is has requests to answer on its connection for data."""
+        return self._brokers.are_busy
 
     def is_receiving(self, node_id: int, purpose: int) -> bool:
         """Whether an answer comes in over that connection to the broker."""

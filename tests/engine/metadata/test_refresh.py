@@ -77,7 +77,7 @@ def test_a_leader_about_to_be_elected_is_looked_for_without_growing_waits() -> N
     for _ in range(5):
         asking.respond(asking.times[-1], unsettled=True, electing=True)
         asking.run_next()
-    assert asking.times == [0.0, 0.1, 0.3, 0.5, 0.7, 0.9]
+    assert asking.times == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
 
 
 def test_looks_for_a_leader_are_apart_though_the_backoff_is_off() -> None:
@@ -106,6 +106,19 @@ def test_a_second_broker_is_asked_the_same_when_the_first_is_silent() -> None:
     assert asking.refresh.may_be_answered()
     asking.respond(3.0)
     assert asking.asked[1][1].done
+
+
+def test_another_is_asked_once_while_a_leader_is_elected_and_the_first_is_silent() -> None:
+    asking = Asking()
+    asking.refresh.press(0.0)
+    assert asking.times == []
+    asking.refresh.soon(0.0)
+    asking.refresh.press(0.05)
+    asking.refresh.press(0.1)
+    assert asking.times == [0.0, 0.05]
+    assert asking.run_next() == HEDGE_AFTER_S
+    assert asking.times == [0.0, 0.05, HEDGE_AFTER_S]
+    assert asking.questions == 1
 
 
 def test_nothing_is_asked_after_the_stop() -> None:

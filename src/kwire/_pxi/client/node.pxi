@@ -1,7 +1,7 @@
 # A broker and its connections: the compiled halves of engine/connections/node.py and engine/connections/link.py. No I/O, no clock.
 
 cdef enum:
-    PURPOSES = 4
+    PURPOSES = 5
 
 
 @cython.nonecheck(True)

@@ -16,6 +16,10 @@ WARN_AFTER_S = 3.0
 """How long something is waited for that brokers may make meanwhile, such as a topic, until a warning."""
 
 
+ELECTION_WITHIN_S = 30.0
+"""For how long another leader is expected, after a broker is out of reach or a partition has none."""
+
+
 class RefusalWarning(Wording):
     """The text of a warning that one side refuses the other; `reason` says why."""
 

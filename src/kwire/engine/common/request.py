@@ -45,6 +45,9 @@ class Purpose:
     TELEMETRY = 3
     """The metrics of the client, whose answers nothing may wait for."""
 
+    METADATA = 4
+    """Metadata while a leader is elected, where the answers on connections for data are held back until then."""
+
 
 ANSWER_TAKES_S = 1.0
 """Seconds before the end of a client's patience at which a broker gives up: so that it can say so."""

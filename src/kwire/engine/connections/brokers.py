@@ -16,7 +16,7 @@ from collections.abc import Callable
 from kwire._codec import Timer
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.outage import Outage
-from kwire.engine.common.request import Request
+from kwire.engine.common.request import Purpose, Request
 from kwire.engine.common.retry import RandomFraction, afresh, cause_at
 from kwire.engine.connections.connections import Connections
 from kwire.engine.connections.link import IDLE, NEGOTIATING
@@ -57,8 +57,23 @@ class Brokers:
 
     def submit(self, request: Request, now: float) -> None:
         """Sends the request to whichever broker can be reached."""
+        node = self._least_asked() if request.purpose == Purpose.METADATA else None
+        if node is not None:
+            node.submit(request, now)
+            return
         self._waiting.append(request)
         self._pump(now)
+
+    @property
+    def are_busy(self) -> bool:
+        """Whether some broker is connected, and each that is has requests to answer first."""
+        ready = [node for node in self.nodes.values() if node.connection is not None]
+        return bool(ready) and all(node.load for node in ready)
+
+    def _least_asked(self) -> Node | None:
+        """The broker to ask for metadata apart from data; None while none is connected."""
+        ready = [node for node in self.nodes.values() if node.connection is not None]
+        return min(ready, key=lambda node: (node.load_of(Purpose.METADATA), node.load, -node.heard_at), default=None)
 
     def _pump(self, now: float) -> None:
         """Passes what waits to the least busy broker that is ready, or makes sure that one is being connected."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from kwire._codec import NodeBase
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.common.addresses import Address
-from kwire.engine.common.outage import Outage
+from kwire.engine.common.outage import ELECTION_WITHIN_S, Outage
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import cause_at
 from kwire.engine.connections.connection import Connection
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from typing import Protocol
 else:
     Protocol = object
-
-
-ELECTION_WITHIN_S = 30.0
-"""Seconds of an outage within which other brokers are expected to elect leaders in the place of this one."""
 
 
 class NodeOwner(Protocol):
@@ -112,6 +108,11 @@ class Node(NodeBase):
         return max(
             (link.connection.received_at for link in self._made_links if link.connection is not None), default=0.0
         )
+
+    def load_of(self, purpose: int) -> int:
+        """Requests waiting or in flight on the connection for a purpose."""
+        link: Link | None = self.links[purpose]
+        return link.load if link is not None else 0
 
     def is_silent(self, now: float) -> bool:
         """Whether it seems to hang: a request on the connection for data is not answered."""

@@ -2,8 +2,10 @@
 
 Layer 3, no I/O. Metadata is asked for when a topic is tracked that is not known, when a response said that it is stale,
 when a connection was lost, while a broker does not answer, and at the latest after metadata_max_age_ms: see
-`refresh.py`. A broker that says that it is of another cluster by now (KIP-1102) makes the client begin at the bootstrap
-addresses again.
+`refresh.py`. While a leader is elected, other leaders hold back their answers to writes that the dead replica was to
+have as well, and with them all that comes after on those connections: so it is asked for on a connection of its own.
+A broker that says that it is of another cluster by now (KIP-1102) makes the client begin at the bootstrap addresses
+again.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from collections.abc import Callable, Collection, Sequence
 
 from kwire import errors, protocol
 from kwire._typing import TYPE_CHECKING, Any, override
+from kwire.engine.common.outage import ELECTION_WITHIN_S
 from kwire.engine.common.recovery import Recoverable
-from kwire.engine.common.request import ANY, Request
+from kwire.engine.common.request import ANY, Purpose, Request
 from kwire.engine.common.retry import afresh
 from kwire.engine.metadata.metadata import Metadata, metadata_request
 from kwire.engine.metadata.refresh import Refresh
@@ -59,6 +62,8 @@ class ClusterOwner(Protocol):
         on_response: OnResponse,
         on_error: OnError,
         now: float,
+        *,
+        purpose: int = Purpose.DATA,
     ) -> Request: ...
 
     def connect_error(self) -> ConnectError | None: ...
@@ -68,6 +73,11 @@ class ClusterOwner(Protocol):
     def forget_brokers(self, now: float) -> None: ...
 
     def has_lost(self, node_id: int, now: float) -> bool: ...
+
+    @property
+    def is_busy(self) -> bool: ...
+
+    def hang_up(self, node_id: int, purpose: int, now: float) -> None: ...
 
     def warn(self, text: str) -> None: ...
 
@@ -86,6 +96,8 @@ class Cluster(Metadata, Recoverable):
         self._followed: frozenset[int] = frozenset()
         self._creates = True
         self._asked_for: frozenset[str] | None = frozenset()
+        self._leaderless: dict[str, float] = {}
+        self._asks_apart = False
         self._warned_of: set[str] = set()
         self._answered: deque[str] = deque(maxlen=_MAX_NAMED)
         max_age = core.settings.metadata_max_age_ms / 1000
@@ -227,6 +239,8 @@ class Cluster(Metadata, Recoverable):
     def connection_trouble(self, now: float) -> None:
         """A connection failed or ended: leaders may have moved. A client that wants nothing does not ask."""
         if self._wanted or self._patterns:
+            if self._is_electing(now):
+                self._refresh.press(now)
             self.refresh(now)
 
     def stop(self) -> None:
@@ -264,7 +278,9 @@ class Cluster(Metadata, Recoverable):
         return frozenset(creatable), True
 
     def _ask(self, now: float) -> Request:
-        return self._core.request(ANY, METADATA, self._request, self._on_answer, self._on_error, now)
+        purpose = Purpose.METADATA if self._core.is_busy and self._is_electing(now) else Purpose.DATA
+        self._asks_apart |= purpose == Purpose.METADATA
+        return self._core.request(ANY, METADATA, self._request, self._on_answer, self._on_error, now, purpose=purpose)
 
     def _request(self, version: int) -> protocol.MetadataRequest:
         names = None if self._asked_for is None else sorted(self._asked_for)
@@ -287,20 +303,36 @@ class Cluster(Metadata, Recoverable):
         changes = self.apply(response, version, asked_for=asked_for, wanted=self._wanted_of(response), now=now)
         self._warn_of_refused()
         self._core.update_brokers(changes.brokers, complete=changes.complete, now=now)
+        self._note_leaderless(now)
+        electing = self._is_electing(now)
+        if self._asks_apart and not electing:
+            self._end_asking_apart(now)
         self._refresh.on_response(
             now,
             unsettled=any(self.is_unsettled(name) for name in {*self._wanted, *self.topics}),
             outdated=self._asked_for is not None and bool(self._patterns or self._wanted.keys() - self._asked_for),
-            electing=self._is_electing(now),
+            electing=electing,
         )
         self._tell(now)
 
     def _is_electing(self, now: float) -> bool:
-        """Whether a leader was lost of late, so that another one is about to be elected."""
+        """Whether a leader was lost of late, or a partition is without one, so that another is about to be elected."""
+        if any(now - since < ELECTION_WITHIN_S for since in self._leaderless.values()):
+            return True
         lost = {node_id for node_id in self.brokers if self._core.has_lost(node_id, now)}
         return bool(lost) and any(
             partition.leader in lost for info in self.topics.values() for partition in info.partitions.values()
         )
+
+    def _note_leaderless(self, now: float) -> None:
+        """Since when topics have had a partition without a leader."""
+        leaderless = (name for name, info in self.topics.items() if info.lacks_leader)
+        self._leaderless = {name: self._leaderless.get(name, now) for name in leaderless}
+
+    def _end_asking_apart(self, now: float) -> None:
+        self._asks_apart = False
+        for node_id in self.brokers:
+            self._core.hang_up(node_id, Purpose.METADATA, now)
 
     def _warn_of_refused(self) -> None:
         """Warns of each topic whose partitions were refused; once, until a response can be believed as a whole."""

@@ -70,6 +70,11 @@ class TopicInfo(NamedTuple):
     partitions: dict[int, PartitionInfo]
     refused: str = ""
 
+    @property
+    def lacks_leader(self) -> bool:
+        """Whether some partition has none."""
+        return any(partition.leader < 0 for partition in self.partitions.values())
+
 
 class Changes(NamedTuple):
     """The brokers that a response names, and whether there are no others."""
@@ -138,7 +143,7 @@ class Metadata:
         info = self.topics.get(name)
         if info is None or info.error or info.refused or not info.partitions or name in self._taken_back_since:
             return True
-        return any(partition.leader < 0 for partition in info.partitions.values())
+        return info.lacks_leader
 
     # -- changes ----------------------------------------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 
 Layer 3, no I/O; the asking itself is passed in. One question is in flight at most; a broker that does not answer it
 soon may hang, so another one is asked beside it, and the first response counts. Failures, and topics that are still
-missing or without a leader, are followed up after a growing wait; while another leader has to be elected in the place
-of one that was lost, the wait does not grow, since records wait for its name.
+missing or without a leader, are followed up after a growing wait; while a leader is being elected, the wait does not
+grow, since records wait for its name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HEDGE_AFTER_S = 2.0
 """Seconds after which a second broker is asked, because the first may hang."""
 
 ELECTION_LOOK_S = 0.1
-"""The shortest time between two looks for the leader that is elected in the place of a lost one."""
+"""The shortest time between two looks for a leader that is being elected."""
 
 Ask = Callable[[float], Request]
 
@@ -77,9 +77,14 @@ class Refresh(Recoverable):
         self._next_allowed = now
         self.soon(now)
 
+    def press(self, now: float) -> None:
+        """Asks once more beside a question in flight, which may wait behind what its broker holds back."""
+        if len(self._in_flight) == 1:
+            self._ask_another(now)
+
     def on_response(self, now: float, *, unsettled: bool, outdated: bool, electing: bool) -> None:
         """Times the next question. `unsettled`: something is still missing. `outdated`: the question that was answered
-        did not ask for everything that is wanted by now. `electing`: a leader that it names cannot be reached."""
+        did not ask for everything that is wanted by now. `electing`: a leader is about to be elected."""
         self._failures = self._failures + 1 if unsettled else 0
         self._next_allowed = now + self._backoff.wait(max(self._failures, 1))
         if outdated:
@@ -87,7 +92,7 @@ class Refresh(Recoverable):
             return
         due = self._next_allowed if unsettled or self._again else now + self._max_age
         if electing:
-            due = min(due, now + max(self._backoff.wait(2), ELECTION_LOOK_S))
+            due = min(due, now + max(self._backoff.wait(1), ELECTION_LOOK_S))
         self._ask_at(due, now)
 
     def on_error(self, now: float) -> None:
