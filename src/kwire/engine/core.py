@@ -264,6 +264,11 @@ class Core(CoreBase):
         node = self._nodes.get(node_id)
         return node is not None and node.was_lost_of_late(now)
 
+    def is_put_off(self, node_id: int, now: float) -> bool:
+        """Whether the broker was lost of late, and is not tried again until some wait has ended."""
+        node = self._nodes.get(node_id)
+        return node is not None and node.is_put_off(now)
+
     @property
     def is_busy(self) -> bool:
         """Whether some broker is connected, and each that is has requests to answer on its connection for data."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from kwire import errors, protocol
 from kwire.engine.calls.lookup import GROUP, TRANSACTION
 from kwire.engine.common.addresses import Address
 from kwire.engine.groups.coordinator import Coordinator
+from kwire.engine.metadata.refresh import ELECTION_LOOK_S
 from kwire.engine.settings.clients import ConsumerSettings
 from kwire.errors import ConnectError
 from kwire.schema.api_keys import FIND_COORDINATOR, HEARTBEAT
@@ -195,6 +198,32 @@ def test_it_is_named_in_words() -> None:
     assert kafka.coordinator_of.what == "group 'g'"
     kafka.beat()
     assert "broker 1 (b:2)" in kafka.coordinator_of.who
+
+
+@pytest.mark.parametrize("elected_after", [0.3, 1.0, 2.0, 3.7])
+def test_another_coordinator_is_found_soon_after_its_election(elected_after: float) -> None:
+    kafka = Kafka()
+    kafka.beat()
+    kafka.brokers[1].refuses = "refused"
+    kafka.world.lose_all(B)
+    elected = kafka.world.now + elected_after
+    kafka.world.at(elected, lambda: setattr(kafka, "coordinator", 0))
+    while (beat := kafka.beat()).error is not None:
+        assert kafka.coordinator_of.is_lost(beat.error, kafka.world.now)
+    assert kafka.world.now - elected < 0.2
+    assert len(kafka.found) < 10 + 1.1 * elected_after / ELECTION_LOOK_S
+
+
+def test_a_coordinator_that_comes_back_is_found_again() -> None:
+    kafka = Kafka()
+    kafka.beat()
+    kafka.brokers[1].refuses = "refused"
+    kafka.world.lose_all(B)
+    kafka.world.at(back := kafka.world.now + 3.0, lambda: setattr(kafka.brokers[1], "refuses", ""))
+    while (beat := kafka.beat()).error is not None:
+        assert kafka.coordinator_of.is_lost(beat.error, kafka.world.now)
+    assert kafka.beaten == [1, 1]
+    assert kafka.world.now - back < 1.5
 
 
 def test_hang_up_in_the_look_up_is_survived() -> None:

@@ -14,7 +14,7 @@ from kwire.engine.common.outage import ELECTION_WITHIN_S, Outage
 from kwire.engine.common.request import Purpose
 from kwire.engine.common.retry import cause_at
 from kwire.engine.connections.connection import Connection
-from kwire.engine.connections.link import IDLE, NEGOTIATING, Link
+from kwire.engine.connections.link import BACKING_OFF, IDLE, NEGOTIATING, Link
 from kwire.engine.connections.negotiation import SLOW_AFTER_S
 from kwire.engine.connections.services import ConnectionServices
 from kwire.engine.connections.versions import Versions
@@ -121,6 +121,11 @@ class Node(NodeBase):
     def was_lost_of_late(self, now: float) -> bool:
         """Whether it was reached once and cannot be, for no longer than an election takes."""
         return self.outage.reached and self.outage.is_known and self.outage.lasted(now) < ELECTION_WITHIN_S
+
+    def is_put_off(self, now: float) -> bool:
+        """Whether it was lost of late, and is not tried again until some wait has ended."""
+        waits = any(link.state == BACKING_OFF and link.refusal is None for link in self._made_links)
+        return waits and self.was_lost_of_late(now)
 
     @property
     def failures(self) -> int:

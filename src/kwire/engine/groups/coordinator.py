@@ -6,7 +6,8 @@ an error that will not pass (GROUP_AUTHORIZATION_FAILED) fails them. Nothing is 
 is its component's decision.
 
     unknown     a request begins the look-up
-    looking up  any broker is asked, a second one where the first is silent; after an error that may pass, again
+    looking up  any broker is asked, a second one where the first is silent; after an error that may pass, again, and
+                while a broker is named that died of late
     known       requests are sent at once
 
 A broker from before 0.10 tells what it can only on a connection to a coordinator (`negotiation.py`), so the look-up is
@@ -30,6 +31,7 @@ from kwire.engine.common.outage import WARN_AFTER_S
 from kwire.engine.common.recovery import Recoverable
 from kwire.engine.common.request import ANY, MessageOrBuilder, OnError, OnResponse, Purpose, Request
 from kwire.engine.common.retry import is_retriable
+from kwire.engine.metadata.refresh import ELECTION_LOOK_S
 from kwire.errors import BrokerError, KafkaError
 from kwire.schema.api_keys import FIND_COORDINATOR
 from kwire.schema.error_codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, UNSUPPORTED_VERSION
@@ -230,7 +232,16 @@ class Coordinator(Recoverable):
             return
         if found.node not in self._core.cluster.brokers:
             self._core.update_brokers({found.node: found.address}, complete=False, now=now)
-        self._set_node(found.node, now)
+        if self._core.is_put_off(found.node, now):
+            self._look_for_another(now)
+        else:
+            self._set_node(found.node, now)
+
+    def _look_for_another(self, now: float) -> None:
+        """The broker that is named is dead; another is about to be elected in its place."""
+        self._asked = None
+        wait = max(self._core.retry_backoff.wait(1), ELECTION_LOOK_S)
+        self._again = self._core.call_at(now + wait, self._ask_again)
 
     def _set_node(self, node: int, now: float) -> None:
         self._stop_asking()
