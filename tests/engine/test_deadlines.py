@@ -14,6 +14,7 @@ import pytest
 from kwire import errors, protocol
 from kwire._codec import Delivery
 from kwire.engine.common.addresses import Address
+from kwire.engine.common.pace import BURST, EVERY_S
 from kwire.engine.common.request import ANY
 from kwire.engine.connections.connection import Connection
 from kwire.errors.broker import by_code
@@ -301,7 +302,7 @@ def test_a_leader_that_moves_for_ever() -> None:
     assert isinstance(error, errors.KafkaTimeoutError)
     assert names(error, 6)
     assert f"the last try, of {turns}" in str(error)
-    assert turns < 60, "there is a wait between two tries"
+    assert turns < BURST + 1.1 * (world.now - begun) / EVERY_S, "it is followed, but not faster than that"
 
 
 def test_a_leader_that_the_metadata_does_not_list() -> None:
