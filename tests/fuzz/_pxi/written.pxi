@@ -153,8 +153,7 @@ cdef const char *_check_reading(const uint8_t *data, const uint8_t *end, const u
     cdef const uint8_t *quick
     cdef uint64_t value, wide
     cdef uint32_t narrow
-    cdef int32_t signed_value
-    cdef bint is_long = False
+    cdef uint32_t unusual = 0
     cdef bint is_narrow = _plain_varint(at[0], end, 32, &value, &after)
     cdef reader_t r
     reader_init_at(&r, data, end, at[0])
@@ -165,8 +164,8 @@ cdef const char *_check_reading(const uint8_t *data, const uint8_t *end, const u
     if read_short_uvarint(&r, &narrow) and (not is_narrow or narrow != value or r.at != after):
         return b"a short varint is read in another way"
     if end - at[0] >= QUICK_VARINT:
-        quick = quick_varint(at[0], &signed_value, &is_long)
-        if not is_long and (not is_narrow or quick != after or zigzag64(signed_value) != value):
+        quick = quick_uvarint(at[0], &narrow, &unusual)
+        if not unusual & 1 and (not is_narrow or quick != after or narrow != value):
             return b"a varint is read quickly in another way"
     is_narrow = _plain_varint(at[0], end, 64, &wide, &after)
     reader_init_at(&r, data, end, at[0])
