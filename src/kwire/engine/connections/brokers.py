@@ -67,13 +67,18 @@ class Brokers:
     @property
     def are_busy(self) -> bool:
         """Whether some broker is connected, and each that is has requests to answer first."""
-        ready = [node for node in self.nodes.values() if node.connection is not None]
+        ready = self._ready
         return bool(ready) and all(node.load for node in ready)
+
+    @property
+    def _ready(self) -> list[Node]:
+        return [node for node in self.nodes.values() if node.connection is not None]
 
     def _least_asked(self) -> Node | None:
         """The broker to ask for metadata apart from data; None while none is connected."""
-        ready = [node for node in self.nodes.values() if node.connection is not None]
-        return min(ready, key=lambda node: (node.load_of(Purpose.METADATA), node.load, -node.heard_at), default=None)
+        return min(
+            self._ready, key=lambda node: (node.load_of(Purpose.METADATA), node.load, -node.heard_at), default=None
+        )
 
     def _pump(self, now: float) -> None:
         """Passes what waits to the least busy broker that is ready, or makes sure that one is being connected."""
@@ -87,7 +92,7 @@ class Brokers:
             for request in waiting:
                 best.submit(request, now)
             return
-        if any(node.connection is not None for node in self.nodes.values()):
+        if self._ready:
             self._look_again(now)
         if self.refusals.error is not None:
             self.refusals.tell_soon(now)
@@ -104,7 +109,7 @@ class Brokers:
 
         Of those that are equally busy it is the one that answered last.
         """
-        ready = [node for node in self.nodes.values() if node.connection is not None]
+        ready = self._ready
         answering = [node for node in ready if not node.is_silent(now)]
         if ready and not answering and any(node.state in (IDLE, NEGOTIATING) for node in self._candidates()):
             return None
@@ -121,7 +126,7 @@ class Brokers:
         node.connect(now)
 
     def _try_another_at_once(self, now: float) -> None:
-        if not any(node.connection is not None and not node.is_silent(now) for node in self.nodes.values()):
+        if all(node.is_silent(now) for node in self._ready):
             self._try_next(now)
 
     def _candidates(self) -> list[Node]:
@@ -259,7 +264,7 @@ class Brokers:
 
     def connect_error(self) -> ConnectError | None:
         """The last error at each address; None while a broker is connected."""
-        if any(node.connection is not None for node in self.nodes.values()):
+        if self._ready:
             return None
         return ConnectError("no broker is connected", {str(node.address): node.trouble for node in self._candidates()})
 
