@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import mmap
 import threading
+from pathlib import Path as File
+from random import Random
 from typing import Any
 
 import pytest
 
-from kwire._codec import FrameReceiver, let_pool_age, pool_statistics
+from kwire._codec import PLAIN_MEMORY, FrameReceiver, let_pool_age, pool_statistics
 from kwire.protocol import ProduceRequest
 from tests.codec.test_accumulator import TOPIC, Path
 from tests.guarded import runs_in_a_process
@@ -137,3 +141,57 @@ def encode_nested(levels: int) -> bytes:
 
 def test_buffers_of_buffers_are_released_without_recursion() -> None:
     runs_in_a_process(release_nested_buffers)
+
+
+CHUNK = 256 * 1024
+STATM = File("/proc/self/statm")
+
+
+def resident_bytes() -> int:
+    gc.collect()
+    return int(STATM.read_text().split()[1]) * mmap.PAGESIZE
+
+
+def chunks(count: int) -> list[memoryview]:
+    """Blocks that are cut from sheets, once there are enough of them, each filled with its number."""
+    found = []
+    for number in range(count):
+        room = FrameReceiver(1 << 20).buffer()
+        assert len(room) == CHUNK
+        room[:] = bytes([number % 251]) * CHUNK
+        found.append(room)
+    return found
+
+
+def test_pieces_of_sheets_are_used_again_in_any_order() -> None:
+    rng = Random(7)
+    kept: list[memoryview] = []
+    for turn in range(5):
+        kept += chunks(60)
+        held = [bytes(room) for room in kept]
+        gone = set(rng.sample(range(len(kept)), 40 + turn))
+        kept = [room for number, room in enumerate(kept) if number not in gone]
+        let_pool_age()
+        chunks(20)
+        left = [content for number, content in enumerate(held) if number not in gone]
+        assert [bytes(room) for room in kept] == left
+
+
+def let_sheets_go() -> None:
+    held = chunks(200)
+    full = resident_bytes()
+    few = held[::8]
+    held.clear()
+    while pool_statistics()["pooled_bytes"]:
+        let_pool_age()
+    assert full - resident_bytes() > 150 * CHUNK, (full, resident_bytes())
+    assert [room[0] for room in few] == [number % 251 for number in range(0, 200, 8)]
+    few.clear()
+    while pool_statistics()["pooled_bytes"]:
+        let_pool_age()
+    assert full - resident_bytes() > 180 * CHUNK, (full, resident_bytes())
+
+
+@pytest.mark.skipif(PLAIN_MEMORY or not STATM.exists(), reason="no sheets, or no /proc to read resident memory from")
+def test_pages_of_a_piece_go_back_while_its_sheet_is_held() -> None:
+    runs_in_a_process(let_sheets_go)

@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 typedef struct kw_block {
-    long references;
+    int references; /* each is an object's: memory ends before they do */
+    int is_cut;     /* a piece of a sheet: blocks.h */
     size_t capacity;
     struct kw_block *next_free;
     uint8_t *data; /* after this head, which keeps them 16-aligned (Arrow asks for 8), or another object's */

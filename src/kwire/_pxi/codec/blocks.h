@@ -5,6 +5,10 @@
  * most KW_POOL_MOST bytes in all: fresh memory costs a page fault for each 4 KiB, more than the work on it, and small
  * blocks by the thousand are what malloc is slow with. Of those that nobody asked for in KW_POOL_AGES_S a part goes back
  * to the system, so that what one burst needed is not kept for ever; a part only, as to free many pages takes long.
+ * Once there are some megabytes of blocks, new ones of 16 to 256 KiB are cut from sheets of 2 MiB, for each of which the
+ * system is asked to use one large page: hundreds of page faults less, and addresses that are found sooner. The pages of a
+ * piece that goes back to the system do so at once, its addresses with the last piece of its sheet.
+ *
  * The pool is dropped after fork() in the child, which cannot know what the parent's other threads were doing with it.
  *
  * A foreign block has no bytes of its own: it stands for a buffer that another object lent, and points to its bytes.
@@ -21,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "block.h"
 #include "clock.h"
@@ -42,6 +47,20 @@
 #define KW_LARGE ((size_t)1 << 20)
 #define KW_HUGE_PAGE ((size_t)2 << 20)
 #define KW_HUGE (2 * KW_HUGE_PAGE)
+#define KW_CUT_LEAST ((size_t)16 << 10)
+#define KW_CUT_MOST ((size_t)256 << 10)
+#define KW_CUT_FROM (2 * KW_HUGE_PAGE) /* bytes of blocks, held or kept */
+#define KW_LINE 64
+#if defined(MADV_HUGEPAGE) && !KW_PLAIN
+#define KW_CUTS 1
+#else
+#define KW_CUTS 0
+#endif
+
+typedef struct {
+    long pieces; /* those in use or kept, and one while more are cut */
+    size_t used;
+} kw_sheet;
 
 typedef struct {
     pthread_mutex_t lock;
@@ -51,6 +70,7 @@ typedef struct {
     double aged_at;
     unsigned releases;
     size_t pooled;
+    kw_sheet *sheet;    /* from which pieces are cut */
     size_t live;        /* bytes in blocks that somebody holds */
     long live_blocks;
 } kw_block_pool;
@@ -120,12 +140,68 @@ static void *kw_allocate_huge(size_t size) {
 #endif
 }
 
+/* So many whole pages that begin at a multiple of KW_HUGE_PAGE, of large ones where there are; to be given back by munmap().
+ * malloc would keep some for itself. */
+static void *kw_map(size_t size) {
+    char *begin, *whole = (char *)mmap(NULL, size + KW_HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (whole == (char *)MAP_FAILED) return NULL;
+    begin = (char *)(((uintptr_t)whole + KW_HUGE_PAGE - 1) & ~(uintptr_t)(KW_HUGE_PAGE - 1));
+    if (begin > whole) munmap(whole, (size_t)(begin - whole));
+    if (begin < whole + KW_HUGE_PAGE) munmap(begin + size, (size_t)(whole + KW_HUGE_PAGE - begin));
+#ifdef MADV_HUGEPAGE
+    if (size >= KW_HUGE_PAGE) madvise(begin, size, MADV_HUGEPAGE);
+#endif
+    return begin;
+}
+
+static void kw_sheet_release(kw_sheet *sheet) {
+    if (__atomic_sub_fetch(&sheet->pieces, 1, __ATOMIC_ACQ_REL) == 0) munmap(sheet, KW_HUGE_PAGE);
+}
+
+/* A new block that is a piece of a sheet; NULL where blocks are not cut, or without memory. With the lock held. */
+static kw_block *kw_pool_cut(size_t capacity) {
+    kw_sheet *sheet = kw_pool.sheet;
+    size_t size = (sizeof(kw_block) + capacity + KW_LINE - 1) & ~(size_t)(KW_LINE - 1);
+    kw_block *block;
+    if (!KW_CUTS || capacity < KW_CUT_LEAST || capacity > KW_CUT_MOST || kw_pool.live + kw_pool.pooled < KW_CUT_FROM)
+        return NULL;
+    if (sheet == NULL || sheet->used + size > KW_HUGE_PAGE) {
+        if ((sheet = (kw_sheet *)kw_map(KW_HUGE_PAGE)) == NULL) return NULL;
+        sheet->pieces = 1;
+        sheet->used = KW_LINE;
+        if (kw_pool.sheet != NULL) kw_sheet_release(kw_pool.sheet);
+        kw_pool.sheet = sheet;
+    }
+    block = (kw_block *)((char *)sheet + sheet->used);
+    sheet->used += size;
+    __atomic_add_fetch(&sheet->pieces, 1, __ATOMIC_RELAXED);
+    block->capacity = capacity;
+    block->is_cut = 1;
+    return block;
+}
+
+static void kw_block_free(kw_block *block) {
+    uintptr_t page, begin, end;
+    if (!block->is_cut) {
+        free(block);
+        return;
+    }
+    page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    begin = ((uintptr_t)block + page - 1) & ~(page - 1);
+    end = ((uintptr_t)(block + 1) + block->capacity) & ~(page - 1);
+    if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
+    kw_sheet_release((kw_sheet *)((uintptr_t)block & ~(uintptr_t)(KW_HUGE_PAGE - 1)));
+}
+
 static kw_block *kw_block_allocate(size_t capacity) {
     kw_block *block;
     if (capacity >= KW_LARGE) kw_keep_end_of_heap();
     block = (kw_block *)(capacity >= KW_HUGE ? kw_allocate_huge(sizeof(kw_block) + capacity)
                                              : malloc(sizeof(kw_block) + capacity));
-    if (block != NULL) block->capacity = capacity;
+    if (block != NULL) {
+        block->capacity = capacity;
+        block->is_cut = 0;
+    }
     return block;
 }
 
@@ -137,7 +213,7 @@ static kw_block *kw_block_new(size_t size) {
     if (capacity < size) return NULL;
     if (class_ < 0) block = kw_block_allocate(capacity);
     pthread_mutex_lock(&kw_pool.lock);
-    if (class_ >= 0 && (block = kw_pool_take(class_)) == NULL) {
+    if (class_ >= 0 && (block = kw_pool_take(class_)) == NULL && (block = kw_pool_cut(capacity)) == NULL) {
         pthread_mutex_unlock(&kw_pool.lock);
         block = kw_block_allocate(capacity);
         pthread_mutex_lock(&kw_pool.lock);
@@ -202,7 +278,7 @@ static int kw_pool_is_due(void) {
 static void kw_block_free_chain(kw_block *block) {
     while (block != NULL) {
         kw_block *next = block->next_free;
-        free(block);
+        kw_block_free(block);
         block = next;
     }
 }
@@ -210,6 +286,7 @@ static void kw_block_free_chain(kw_block *block) {
 /* A block that its owner embeds, with one reference. */
 static inline void kw_foreign_init(kw_block *block, void *data, size_t capacity) {
     block->references = 1;
+    block->is_cut = 0;
     block->capacity = capacity;
     block->next_free = NULL;
     block->data = (uint8_t *)data;
@@ -281,6 +358,7 @@ static void kw_pool_after_fork_in_child(void) {
     memset(kw_pool.kept, 0, sizeof kw_pool.kept);
     memset(kw_pool.idle, 0, sizeof kw_pool.idle);
     kw_pool.pooled = 0;
+    kw_pool.sheet = NULL;
 }
 
 static int kw_pool_install_fork_handler(void) { return pthread_atfork(NULL, NULL, kw_pool_after_fork_in_child); }
