@@ -98,6 +98,9 @@ def _sending() -> dict[str, Loop]:
     return {
         "send()": Loop(send_to(32, values), COUNT),
         "send(), named partition of 512": Loop(send_to(512, values, named=True), COUNT),
+        "send() and, once it is written, a look at its Delivery": Loop(
+            partial(LoneProducer(32).send_and_look, values), COUNT
+        ),
         "rows of a table, to 32 partitions by key": Loop(send_rows(32, _keyed_table()), COUNT),
         "a batch of 2 records, from send() to its acknowledgement": Loop(
             partial(LoneProducer(_PARTITIONS).send, values[: 2 * _PARTITIONS]), _PARTITIONS

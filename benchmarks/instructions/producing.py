@@ -43,9 +43,24 @@ class LoneProducer:
     def send(self, values: list[bytes]) -> None:
         """Sends the values to the partitions in turn, by one request, and takes in that they were written."""
         send, partitions = self._producer.send, self._partitions
-        self._accumulator.set_clock(self._now, int(1000 * self._now))
+        self._set_clock()
         for number, value in enumerate(values):
             send(_TOPIC, value, partition=number % partitions)
+        self._deliver()
+
+    def send_and_look(self, values: list[bytes]) -> None:
+        """Sends the values wherever they go, and looks at each Delivery in the end."""
+        send = self._producer.send
+        self._set_clock()
+        deliveries = [send(_TOPIC, value) for value in values]
+        self._deliver()
+        if any(delivery.exception() is not None for delivery in deliveries):
+            raise AssertionError("a record was not delivered")
+
+    def _set_clock(self) -> None:
+        self._accumulator.set_clock(self._now, int(1000 * self._now))
+
+    def _deliver(self) -> None:
         self._sender.flush(self._now)
         while not self._accumulator.is_empty:
             self._take_step()

@@ -29,7 +29,7 @@ cdef class Watcher:
         self.function = function
 
     def __call__(self, Delivery delivery not None):
-        cdef BatchResult result = delivery._follow()
+        cdef BatchResult result = decider_of(delivery)
         if result.error is None:
             self.function(metadata_of(result, delivery), None)
         else:
@@ -106,7 +106,7 @@ cdef class BatchResult:
         if self.callbacks is not None:
             while self.handed_on < PyList_GET_SIZE(self.callbacks):
                 delivery, function = self.callbacks[self.handed_on]
-                (<Delivery>delivery)._hand_on(function)
+                hand_callback_on(<Delivery>delivery, function)
                 self.handed_on += 1
             self.callbacks = None
         if self.futures is not None:
@@ -119,7 +119,7 @@ cdef class BatchResult:
         self.futures = None
         try:
             for future, delivery in futures.items():
-                (<Delivery>delivery)._add_future(future)
+                add_future(<Delivery>delivery, future)
         except BaseException:
             self.futures = futures
             raise
@@ -309,9 +309,13 @@ cdef RecordMetadata metadata_of(BatchResult result, Delivery delivery):
     return made
 
 
+cdef extern from "regions.h":
+    void kw_use_regions(object cls) noexcept
+
+
+# Without methods in C, for which each would have eight bytes.
 @cython.final
 @cython.no_gc
-@cython.freelist(256)
 @cython.nonecheck(True)
 cdef class Delivery:
     """One record on its way, as `send()` returns it: the methods of a Future."""
@@ -324,27 +328,9 @@ cdef class Delivery:
     def __init__(self):
         raise TypeError("Deliveries are made by send()")
 
-    cdef BatchResult _follow(self):
-        """The BatchResult that decides now; redirects that were followed are not followed again."""
-        cdef Py_ssize_t low, high, middle
-        cdef Redirect entry
-        while self.batch_result.redirects is not None:
-            low = 0
-            high = len(self.batch_result.redirects)
-            while high - low > 1:
-                middle = (low + high) // 2
-                if (<Redirect>self.batch_result.redirects[middle]).first <= self.index:
-                    low = middle
-                else:
-                    high = middle
-            entry = <Redirect>self.batch_result.redirects[low]
-            self.index += entry.there - entry.first
-            self.batch_result = entry.result
-        return self.batch_result
-
     def done(self):
         """Whether the record's result is known. Never blocks."""
-        return self._follow().done
+        return decider_of(self).done
 
     def result(self, timeout=None):
         """Waits for the record's delivery and returns its RecordMetadata.
@@ -353,14 +339,14 @@ cdef class Delivery:
         Raises the error of a record that was not delivered, and KafkaTimeoutError when neither is known in time: the
         record is still on its way then.
         """
-        cdef BatchResult result = self._decided(timeout)
+        cdef BatchResult result = decided(self, timeout)
         if result.error is not None:
             raise own_error(result.error)
         return metadata_of(result, self)
 
     def exception(self, timeout=None):
         """Waits like `result`; returns the error of a record that was not delivered, or None."""
-        cdef BatchResult result = self._decided(timeout)
+        cdef BatchResult result = decided(self, timeout)
         return None if result.error is None else own_error(result.error)
 
     def add_done_callback(self, function):
@@ -369,28 +355,17 @@ cdef class Delivery:
         It runs on the thread that drives the client, outside any lock; blocking calls of the client in it raise.
         """
         cdef list fresh = [(self, function)]
-        cdef BatchResult result = self._follow()
+        cdef BatchResult result = decider_of(self)
         if result.done:
             if type(function) is not Watcher:
-                self._report(result)
+                note_reported(self, result)
             result.owner.run_callback(function, self)
         else:
             result.add_callback(fresh)
 
-    cdef int _hand_on(self, function) except -1:
-        """As `add_done_callback`, but that it is run later if the result is known."""
-        cdef BatchResult result = self._follow()
-        if result.done:
-            result.owner.after_step.append(_partial(result.owner.run_callback, function, self))
-            if type(function) is not Watcher:
-                self._report(result)
-        else:
-            result.add_callback([(self, function)])
-        return 0
-
     def __await__(self):
         """As `result`, for a task: `await delivery`. To cancel the task does not cancel the record."""
-        cdef BatchResult result = self._follow()
+        cdef BatchResult result = decider_of(self)
         cdef AtHand found
         if not result.done:
             return _result_of(self, result.owner.future_for(self))
@@ -398,44 +373,12 @@ cdef class Delivery:
         found.value = self.result()
         return found
 
-    cdef int _add_future(self, future) except -1:
-        cdef dict fresh = {future: self}
-        cdef BatchResult result = self._follow()
-        if result.done:
-            result.owner.settle_future(future)
-        elif result.futures is None:
-            result.futures = fresh
-        else:
-            result.futures[future] = self
-        return 0
-
-    cdef int _remove_future(self, future) except -1:
-        cdef BatchResult result = self._follow()
-        if result.futures is not None:
-            result.futures.pop(future, None)
-        return 0
-
-    cdef BatchResult _decided(self, object timeout):
-        cdef BatchResult result = self._follow()
-        if not result.done:
-            result.owner.wait_for(self, timeout)
-            result = self._follow()
-        self._report(result)
-        return result
-
-    cdef inline int _report(self, BatchResult result) except -1:
-        """Its result is given to the user."""
-        if not self.reported:
-            self.reported = True
-            result.reported += 1
-        return 0
-
     @property
     def _batch_result(self):
-        return self._follow()
+        return decider_of(self)
 
     def __repr__(self):
-        cdef BatchResult result = self._follow()
+        cdef BatchResult result = decider_of(self)
         where = result.place()
         if not result.done:
             return f"<Delivery to {where}: pending>"
@@ -445,7 +388,7 @@ cdef class Delivery:
 
     def _repr_html_(self):
         from kwire._html import of_fields
-        cdef BatchResult result = self._follow()
+        cdef BatchResult result = decider_of(self)
         cdef RecordMetadata found
         if not result.done or result.error is not None:
             return of_fields("Delivery", [("topic", result.topic),
@@ -456,11 +399,88 @@ cdef class Delivery:
                                       ("offset", found.offset), ("timestamp", found.timestamp)])
 
 
+kw_use_regions(Delivery)
+
+
+@cython.nonecheck(True)
+cdef inline BatchResult decider_of(Delivery delivery):
+    """The BatchResult that decides now."""
+    return delivery.batch_result if delivery.batch_result.redirects is None else _follow(delivery)
+
+
+@cython.nonecheck(True)
+cdef BatchResult _follow(Delivery delivery):
+    """The same where its record went on elsewhere; redirects that were followed are not followed again."""
+    cdef Py_ssize_t low, high, middle
+    cdef Redirect entry
+    while delivery.batch_result.redirects is not None:
+        low = 0
+        high = len(delivery.batch_result.redirects)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if (<Redirect>delivery.batch_result.redirects[middle]).first <= delivery.index:
+                low = middle
+            else:
+                high = middle
+        entry = <Redirect>delivery.batch_result.redirects[low]
+        delivery.index += entry.there - entry.first
+        delivery.batch_result = entry.result
+    return delivery.batch_result
+
+
+cdef inline BatchResult decided(Delivery delivery, object timeout):
+    """The BatchResult, whose result is known, perhaps after a wait, and from now on given to the user."""
+    cdef BatchResult result = decider_of(delivery)
+    if not result.done:
+        result.owner.wait_for(delivery, timeout)
+        result = decider_of(delivery)
+    note_reported(delivery, result)
+    return result
+
+
+cdef inline void note_reported(Delivery delivery, BatchResult result) noexcept:
+    """Its result is given to the user."""
+    if not delivery.reported:
+        delivery.reported = True
+        result.reported += 1
+
+
+cdef int hand_callback_on(Delivery delivery, object function) except -1:
+    """As `add_done_callback`, but that it is run later if the result is known."""
+    cdef BatchResult result = decider_of(delivery)
+    if result.done:
+        result.owner.after_step.append(_partial(result.owner.run_callback, function, delivery))
+        if type(function) is not Watcher:
+            note_reported(delivery, result)
+    else:
+        result.add_callback([(delivery, function)])
+    return 0
+
+
+cdef int add_future(Delivery delivery, object future) except -1:
+    cdef dict fresh = {future: delivery}
+    cdef BatchResult result = decider_of(delivery)
+    if result.done:
+        result.owner.settle_future(future)
+    elif result.futures is None:
+        result.futures = fresh
+    else:
+        result.futures[future] = delivery
+    return 0
+
+
+cdef int remove_future(Delivery delivery, object future) except -1:
+    cdef BatchResult result = decider_of(delivery)
+    if result.futures is not None:
+        result.futures.pop(future, None)
+    return 0
+
+
 def _result_of(Delivery delivery not None, future not None):
     """Waits for the future, which the delivery's batch sets, and returns what `result` does."""
-    delivery._add_future(future)
+    add_future(delivery, future)
     try:
         yield from future
     finally:
-        delivery._remove_future(future)
+        remove_future(delivery, future)
     return delivery.result()

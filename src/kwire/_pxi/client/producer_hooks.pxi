@@ -47,12 +47,12 @@ cdef class ProducerHooks:
 
     def wait_for(self, Delivery delivery not None, timeout):
         """Drives until the delivery's result is known; raises KafkaTimeoutError after `timeout` seconds."""
-        cdef Batch batch = delivery._follow().batch
+        cdef Batch batch = decider_of(delivery).batch
         if timeout is not None and not (PyFloat_CheckExact(timeout) and <double>timeout >= 0):
             timeout = self.seconds(timeout)
         if batch is not None and not batch.closed:
             self.reactor._call(_partial(self.sender.expedite, delivery), True)
-        if not self.reactor.wait(delivery.done, timeout) and not delivery._follow().done:
+        if not self.reactor.wait(delivery.done, timeout) and not decider_of(delivery).done:
             raise self.reactor._call(_partial(self._too_late, delivery, timeout), False)
 
     def wait_for_room(self, int64_t size, double since):
@@ -100,14 +100,14 @@ cdef class ProducerHooks:
 
     def expedite(self, Delivery delivery not None):
         """A task waits for the delivery: ends its batch's linger, once for the whole batch."""
-        cdef Batch batch = delivery._follow().batch
+        cdef Batch batch = decider_of(delivery).batch
         if batch is not None and not batch.closed and not batch.awaited:
             batch.awaited = True
             self.reactor._call(_partial(self.sender.expedite, delivery), True)
 
     def _too_late(self, Delivery delivery not None, timeout, now):
         """Returns the error for a delivery that was waited for in vain: it says what the batch waits for."""
-        cdef Batch batch = delivery._follow().batch
+        cdef Batch batch = decider_of(delivery).batch
         why = self.reactor.core.why_not_connected(now)
         if not why and batch is not None:
             why = self.sender.why_waiting(batch)
@@ -161,7 +161,7 @@ cdef class LoopHooks:
 
     def future_for(self, Delivery delivery not None):
         """Returns a future for a task that waits; what it waits for does not linger."""
-        cdef Batch batch = delivery._follow().batch
+        cdef Batch batch = decider_of(delivery).batch
         self.driver.check_loop()
         if batch is not None and not batch.closed and not batch.due and not batch.awaited:
             batch.awaited = True

@@ -92,7 +92,7 @@ cdef class SenderBase:
 
     def expedite(self, Delivery delivery, double now):
         """A thread waits for this record: ends its batch's linger as soon as its leader has no request of ours."""
-        if not delivery._follow().done:
+        if not decider_of(delivery).done:
             self._awaited[delivery] = None
             self.pump(now)
 

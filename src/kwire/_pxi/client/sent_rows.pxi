@@ -113,7 +113,7 @@ cdef class SentRows:
             return None
         if self.accumulator.wait_for_partitions is not None:
             self.accumulator.wait_for_partitions(queue)
-        if PyList_GET_SIZE(queue.partitions) or last._follow().error is None:
+        if PyList_GET_SIZE(queue.partitions) or decider_of(last).error is None:
             return None
         lost = Delivery.__new__(Delivery)
         lost.batch_result = last.batch_result
@@ -142,9 +142,9 @@ cdef class SentRows:
             return found, None
         for row in range(self.count):
             delivery = self._delivery(row)
-            result = delivery._follow()
+            result = decider_of(delivery)
             if result.error is not None:
-                delivery._report(result)
+                note_reported(delivery, result)
                 first = (result.topic, result.partition, result.error) if first is None else first
                 found.append(row)
         return found, first
@@ -157,7 +157,7 @@ cdef class SentRows:
         cdef int64_t row
         for row in self._last_rows():
             delivery = self._delivery(row)
-            result = delivery._follow()
+            result = decider_of(delivery)
             if result.done and result.base_offset >= 0:
                 place = (result.topic, result.partition)
                 found[place] = max(found.get(place, 0), result.base_offset + delivery.index + 1)

@@ -9,6 +9,10 @@
  *   is kept                                                                         largest piece that was freed
  *   a value in 4,096 of the last   the same for Python's own small objects          an arena is returned only when
  *   poll is kept (tricks.pxi)                                                       its last object goes
+ *   Deliveries live in regions     of sending and looking at each about a fifth     tp_alloc and tp_free may be replaced
+ *   of large pages (regions.h)
+ *   so do blocks of batches        page faults, where many partitions fill          Linux has large pages, or uses small
+ *   (sheets, in blocks.h)                                                           ones
  *
  * The kept instances are process-wide and guarded by the GIL. Cython's modules load into one interpreter of a process
  * only. A free-threaded Python, whose objects are laid out otherwise, does without all of it.
