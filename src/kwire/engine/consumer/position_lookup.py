@@ -101,6 +101,11 @@ class PositionLookup(Recoverable):
                 self._begin_look_up(state, now)
                 if not state.in_flight and state.fault is None and now >= state.retry_at:
                     new.append(state)
+            elif state.position >= 0:
+                if self._must_be_checked(state):
+                    leader = self.leader(state, now)
+                    if leader is not None and not state.in_flight and now >= state.retry_at:
+                        to_check[leader].append(state)
             elif state.wants_lookup:
                 self._begin_look_up(state, now)
                 leader = self.leader(state, now)
@@ -111,10 +116,6 @@ class PositionLookup(Recoverable):
             elif state.has_no_rule and state.fault is None:
                 group_id = self.committed.group_id if self.committed is not None else None
                 state.fault = NoOffsetForPartitionError(state.tp.topic, state.tp.partition, group_id)
-            elif self._must_be_checked(state):
-                leader = self.leader(state, now)
-                if leader is not None and not state.in_flight and now >= state.retry_at:
-                    to_check[leader].append(state)
         self._wake_at(soonest)
         if new:
             self._ask_committed(new, now)
