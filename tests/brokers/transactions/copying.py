@@ -35,6 +35,7 @@ class Copiers:
         self._names = [f"{target}-{number}" for number in range(count)]
         self._log = log
         self.starts = 0
+        self.kills = 0
 
     def keep_running(self) -> None:
         """Starts those that do not run."""
@@ -97,34 +98,43 @@ class Reader(threading.Thread):
             self.failure = failure
 
 
-def fill(cluster: Cluster, topic: str, count: int) -> None:
-    """Writes the numbers from 0 on, in turn to each partition."""
-    with kwire.Producer(cluster.bootstrap_servers) as producer:
-        for number in range(count):
-            producer.send(topic, b"%d" % number, partition=number % PARTITIONS)
+def fill(producer: kwire.Producer, topic: str, begin: int, end: int) -> None:
+    """Writes the numbers from `begin` to before `end`, in turn to each partition."""
+    for number in range(begin, end):
+        producer.send(topic, b"%d" % number, partition=number % PARTITIONS)
+    producer.flush()
 
 
 def copy_under_kills(
     cluster: Cluster, source: str, count: int, kills: int, log: Path, *, brokers_too: bool
 ) -> tuple[list[list[int]], Copiers]:
-    """Copies `count` records while copiers and brokers are killed; what a reader of committed records saw."""
+    """Copies `count` records while copiers and brokers are killed; what a reader of committed records saw.
+
+    The source is filled as they go, lest the copiers be done before the last kill: `kills` of the copiers says how many
+    of them, brokers' too, left records to copy.
+    """
     target = f"{source}-copy"
     with kwire.Admin(cluster.bootstrap_servers) as admin:
         admin.create_topics({source: PARTITIONS, target: PARTITIONS})
-    fill(cluster, source, count)
     reader = Reader(cluster.bootstrap_servers, target)
     reader.start()
     chance = random.Random(FIRST_SEED + count)
     deadline = time.monotonic() + _COPIED_WITHIN_S
-    with running(Copiers(cluster, source, target, 3, log)) as copiers:
+    shares = [count * number // (kills + 2) for number in range(kills + 3)]
+    with (
+        kwire.Producer(cluster.bootstrap_servers) as producer,
+        running(Copiers(cluster, source, target, 3, log)) as copiers,
+    ):
+        fill(producer, source, 0, shares[1])
         for kill in range(kills):
-            wait_for(
-                reader, min(max((kill + 1) * count // (kills + 2), reader.count + 2 * SIZE), count), copiers, deadline
-            )
+            fill(producer, source, shares[kill + 1], shares[kill + 2])
+            wait_for(reader, max(shares[kill + 1], reader.count + 2 * SIZE), copiers, deadline)
+            copiers.kills += reader.count < shares[kill + 2]
             if brokers_too and kill % 4 == 3:
                 bounce(cluster, 1 + kill // 4 % 3)
             else:
                 copiers.kill(chance.randrange(3))
+        fill(producer, source, shares[kills + 1], count)
         wait_for(reader, count, copiers, deadline)
         time.sleep(1)
     reader.stop()

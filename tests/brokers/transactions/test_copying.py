@@ -34,3 +34,4 @@ def test_each_record_is_copied_once(
         -3000:
     ]
     assert copiers.starts > 3
+    assert copiers.kills >= kills * 3 // 4
