@@ -7,7 +7,7 @@ from typing import Any, Literal
 NODES = (1, 2, 3)
 PARTITIONS = 3
 """Of each topic."""
-_CUTS = {
+CUTS = {
     "delay": (0.05, 0.4),
     "reset": (0.05, 1.0),
     "half_open": (0.0, 0.0),
@@ -23,7 +23,7 @@ HABITS = {"writer": ("fork",), "member": ("leave", "fork"), "sharer": ("leave", 
 _LOGS_IN = 0.3
 """The share of schedules whose clients do: half of them by tokens, half by passwords."""
 _FILE_FIRST = 1.0
-KINDS = (*_CUTS, "flip", *_PROCESSES, *_HANGS, "change_password")
+KINDS = (*CUTS, "flip", *_PROCESSES, *_HANGS, "change_password")
 
 Logins = Literal["", "tokens", "passwords"]
 
@@ -89,9 +89,9 @@ def draw(seed: int, seconds: float = 25.0) -> Schedule:
     rng = random.Random(seed)
     clients = _clients(rng)
     if rng.random() < 0.1:
-        kinds = ["flip", *rng.choices(tuple(_CUTS), k=2)]
+        kinds = ["flip", *rng.choices(tuple(CUTS), k=2)]
     else:
-        kinds = rng.choices((*_CUTS, *_PROCESSES), k=rng.randint(3, 8))
+        kinds = rng.choices((*CUTS, *_PROCESSES), k=rng.randint(3, 8))
     faults = [_fault(rng, kind, seconds, [client.name for client in clients]) for kind in kinds]
     if "flip" not in kinds:
         faults += [_hang(rng, seconds, clients) for _ in range(rng.randint(0, 3))]
@@ -127,7 +127,7 @@ def _fault(rng: random.Random, kind: str, seconds: float, clients: list[str]) ->
     client = rng.choice((None, *clients)) if node is None or kind == "split" else None
     if node is None and client is None:
         node = rng.choice(NODES)
-    low, high = _CUTS.get(kind, (0.02, 0.2))
+    low, high = CUTS.get(kind, (0.02, 0.2))
     return Fault(kind, at, lasts, node, client, float(f"{rng.uniform(low, high):.2g}"))
 
 

@@ -6,23 +6,17 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kwire.testing import Broker
-from tests.brokers.ports import LOOPBACK, free_ports, is_open
-from tests.brokers.processes import Child
 from tests.brokers.spark_jars import spark_is
 from tests.snippets import ROOT
-from tests.spark.standalone import SPARK_HOME
+from tests.spark.connect_server import connect_server
 
-_READY_WITHIN_S = 120.0
 _PROGRAM = "tests.spark.connect_program"
-_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _VALUES = [f"{number}" for number in range(20)]
 _TOPICS = ["copied", "at-least-once", "exactly-once", "by-batch"]
 
@@ -35,35 +29,10 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a server whose Python is this one."""
+    """The URL of one."""
     pytest.importorskip("grpc")
-    folder = tmp_path_factory.mktemp("connect")
-    (port,) = free_ports(1)
-    conf = {
-        "spark.connect.grpc.binding.port": str(port),
-        "spark.connect.grpc.binding.address": LOOPBACK,
-        "spark.ui.enabled": "false",
-        "spark.driver.host": LOOPBACK,
-        "spark.driver.bindAddress": LOOPBACK,
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": _JAVA,
-        "spark.sql.shuffle.partitions": "2",
-        "spark.python.unix.domain.socket.enabled": "true",
-    }
-    python = {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "SPARK_HOME": str(SPARK_HOME)}
-    command = ["/usr/bin/env", *(f"{name}={value}" for name, value in python.items())]
-    command += ["bash", str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[2]", "--class", _SERVER]
-    command += [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
-    child = Child("connect", [*command, "spark-internal"], folder / "connect.log", folder)
-    try:
-        deadline = time.monotonic() + _READY_WITHIN_S
-        while not is_open(port):
-            assert child.exit_code is None, child.tail()
-            assert time.monotonic() < deadline, child.tail()
-            time.sleep(0.1)
-        yield f"sc://{LOOPBACK}:{port}"
-    finally:
-        child.kill()
+    with connect_server(tmp_path_factory.mktemp("connect")) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
