@@ -701,6 +701,36 @@ def test_a_partition_that_does_not_exist_is_named() -> None:
         reading.take()
 
 
+def test_a_partition_that_was_added_since_is_read_without_a_word() -> None:
+    reading = Reading(LogBroker()).assign(T0)
+    reading.broker.append(0, [b"old"])
+    assert reading.take() == {T0: [b"old"]}
+    reading.broker.topics["t"] = [0, 0]
+    reading.broker.append(1, [b"new"])
+    reading.assign(T1)
+    assert reading.take() == {T1: [b"new"]}
+
+
+def test_a_partition_that_is_not_there_is_named_by_metadata_that_came_since() -> None:
+    reading = Reading(LogBroker()).assign(T0)
+    reading.broker.append(0, [b"old"])
+    assert reading.take() == {T0: [b"old"]}
+    reading.assign(T1)
+    with pytest.raises(errors.UnknownTopicError, match=r"'t' has no partition 1: its partitions are 0 to 0"):
+        reading.take()
+    assert reading.world.now < 1002
+
+
+def test_a_partition_of_which_no_broker_says_anything_is_told_of_in_time() -> None:
+    reading = Reading(LogBroker()).assign(T0)
+    reading.broker.append(0, [b"old"])
+    assert reading.take() == {T0: [b"old"]}
+    reading.broker.handlers[METADATA] = lambda message, version, now: None
+    reading.assign(T1)
+    with pytest.raises(errors.KafkaTimeoutError, match="t-1"):
+        reading.take()
+
+
 def test_topics_given_up_are_not_asked_for_any_more() -> None:
     broker = LogBroker()
     broker.topics = {"t": [0], "u": [0]}

@@ -96,6 +96,7 @@ class PartitionState:
     unfinished         (offset, leader epoch) from which on the caller may still be processing what was delivered; None
                        where it is done with all that is before the position
     moved              where the partition says that its position has changed; None without a group
+    generation         of the metadata when it was assigned: only newer metadata may say that there is no such partition
     tenure             numbers the assignments by a group, from 1 on; 0 for what the program has assigned to itself
 
     `fetch_at` and the position change beside `chunks` without a call in between: no exception comes there.
@@ -113,6 +114,7 @@ class PartitionState:
         "failures",
         "fault",
         "fetch_at",
+        "generation",
         "in_flight",
         "last_size",
         "leader_until",
@@ -160,6 +162,7 @@ class PartitionState:
         self.awaits_committed = False
         self.unfinished: tuple[int, int] | None = None
         self.moved: set[PartitionState] | None = None
+        self.generation = 0
         self.tenure = 0
 
     def __str__(self) -> str:

@@ -137,7 +137,7 @@ class PositionLookup(Recoverable):
         leader = cluster.leader(tp.topic, tp.partition)
         if leader >= 0:
             return leader
-        error = cluster.definite_error(tp.topic, tp.partition, newer_than=0)
+        error = cluster.definite_error(tp.topic, tp.partition, newer_than=state.generation)
         if error is None:
             cluster.require_leader(now)
         elif now >= state.retry_at and state.fault is None:
@@ -414,13 +414,18 @@ class PositionLookup(Recoverable):
                 continue
             if state.lookup_since + self._max_wait <= now:
                 state.lookup_since = now
-                if cluster.generation and cluster.missing(state.tp.topic, state.tp.partition) is None:  # else told
+                if cluster.generation and not self._is_told(state):
                     overdue[cluster.leader(state.tp.topic, state.tp.partition)].append(state)
             self._watch(state.lookup_since + self._max_wait)
         for leader, states in overdue.items():
             self._overdue.append((self._no_position(leader, states), states))
         if overdue:
             self._on_change(now)
+
+    def _is_told(self, state: PartitionState) -> bool:
+        """Whether polls, or the group, tell of a partition or topic that is not there."""
+        cluster, tp = self._core.cluster, state.tp
+        return cluster.generation > state.generation and cluster.is_missing(tp.topic, tp.partition)
 
     @property
     def has_overdue(self) -> bool:

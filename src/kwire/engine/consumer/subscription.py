@@ -245,6 +245,7 @@ class Subscription:
     def _new_state(self, tp: TopicPartition) -> PartitionState:
         settings = self._settings
         made = PartitionState(tp, settings.max_partition_fetch_bytes, self.offset_reset.time())
+        made.generation = self._cluster.generation
         if self.in_group:
             made.awaits_committed = True
             made.moved = self.moved
