@@ -342,7 +342,11 @@ def write_missed(about: dict[str, Any], results: Sequence[Result]) -> None:
 
 def missed(about: dict[str, Any], results: Sequence[Result]) -> str:
     """How many targets are met, and the others."""
-    judgements = judge(results)
+    return missed_table(about, judge(results))
+
+
+def missed_table(about: dict[str, Any], judgements: Sequence[Judgement]) -> str:
+    """The same of targets that have been judged, for a page in docs/."""
     others = [each for each in judgements if not each.met]
     lines = [["", "target", "measured", "at best"]]
     lines += [[each.title, each.target, each.measured, _at_best(each)] for each in others]

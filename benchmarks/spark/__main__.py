@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.compare.measure import rotated
+from benchmarks.compare.report import missed_table
 from benchmarks.spark import report, topics
 from benchmarks.spark.broker import BenchmarkCluster
 from benchmarks.spark.report import Result
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     path = options.show or _measure(options)
     about, results = report.load(path)
-    print(report.table(results) + "\n\n" + report.targets(results))
+    print(report.table(results) + "\n\n" + missed_table(about, report.judge(results)))
     for line in report.failures(results):
         print(f"failed: {line}", file=sys.stderr)
     if options.publish:

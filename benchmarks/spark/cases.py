@@ -22,6 +22,7 @@ Work = Callable[[Context, int], Cost]
 """(context, records) -> cost"""
 
 KAFKA, KWIRE, READY = "kafka", "kwire", "ready-batches"
+RECEIVED = "ready-batches, bytes received"
 _TRIGGER_LIMIT_S = 120.0
 
 
@@ -34,15 +35,23 @@ def read(source: str, topic: str, **options: str) -> Work:
     return work
 
 
-def ready(size: int = 100, columns: str | None = None) -> Work:
-    """As many rows of ready batches."""
+def ready(size: int = 100, columns: str | None = None, receive: str | None = None) -> Work:
+    """As many rows of ready batches; with `receive` the bytes of that topic are received meanwhile."""
 
     def work(context: Context, records: int) -> Cost:
-        reader = context.spark.read.format(READY).option("rows", str(records)).option("size", str(size))
-        frame = (reader.option("columns", columns) if columns else reader).load()
+        frame = _ready(context, records, size, columns, receive)
         return context.cost_of(lambda: _to_nothing(frame, records))
 
     return work
+
+
+def _ready(context: Context, records: int, size: int, columns: str | None, receive: str | None) -> Any:
+    options = {"rows": str(records), "size": str(size)}
+    options |= {"columns": columns} if columns else {}
+    if receive:
+        options |= {"kafka.bootstrap.servers": context.servers, "receive": receive}
+        options["partitions"] = str(TOPICS[receive].partitions)
+    return context.spark.read.format(READY).options(**options).load()
 
 
 def sum_of_lengths(source: str, topic: str, **options: str) -> Work:
@@ -54,12 +63,12 @@ def sum_of_lengths(source: str, topic: str, **options: str) -> Work:
     return work
 
 
-def sum_of_ready() -> Work:
+def sum_of_ready(receive: str | None = None) -> Work:
     """The same over as many ready values."""
 
     def work(context: Context, records: int) -> Cost:
-        reader = context.spark.read.format(READY).option("rows", str(records)).option("columns", "value BINARY")
-        return context.cost_of(lambda: _sum_of_lengths(reader.load(), records))
+        frame = _ready(context, records, 100, "value BINARY", receive)
+        return context.cost_of(lambda: _sum_of_lengths(frame, records))
 
     return work
 
@@ -143,13 +152,15 @@ def _rows_of(query: Any) -> int:
 
 def trickle(source: str, topic: str, per_s: int, every: str = "0 seconds") -> Work:
     """A micro-batch while so many records come in a second: the CPU of one that has rows, with what the query does
-    between two of them, and the median of their times.
+    between two of them, and the median of their times. Of ready batches each has what comes in a second.
     """
+    limit = {"rows": str(2**62), "maxOffsetsPerTrigger": str(per_s)} if source == READY else {}
 
     def work(context: Context, records: int) -> Cost:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as checkpoint, _trickling(context, topic, per_s):
-            writer = _stream_of(context, source, topic, startingOffsets="latest").writeStream.format("noop")
-            query = writer.option("checkpointLocation", checkpoint).trigger(processingTime=every).start()
+            stream = _stream_of(context, source, topic, startingOffsets="latest", **limit)
+            writer = stream.writeStream.format("noop").option("checkpointLocation", checkpoint)
+            query = writer.trigger(processingTime=every).start()
             try:
                 first = _trigger_seconds(query, 1)
                 found: dict[int, float] = {}

@@ -1,12 +1,13 @@
 """A Python source that yields one ready batch again and again, and a sink that looks at no row: the least that any in
 Python can cost. Like kwire it keeps collections short.
 
-Its stream gives a fixed number of rows to each micro-batch. It reads no broker, and writes to none.
+Its stream gives a fixed number of rows to each micro-batch. It writes to no broker, and reads from none unless it is
+told to receive a topic's bytes meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from benchmarks.spark.received import rows_received
 from kwire.spark.workers.heap import settle_heap
 
 COLUMNS = "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT"
@@ -30,7 +32,8 @@ _TASKS = 2
 
 class ReadyBatches(DataSource):
     """`format("ready-batches")`, with the options `rows`, `size` and `columns` (a DDL). Of a stream `rows` are all that
-    come, and `maxOffsetsPerTrigger` those of a micro-batch.
+    come, and `maxOffsetsPerTrigger` those of a micro-batch. With `receive`, a topic of so many `partitions`, a batch
+    read has a row for each record whose bytes have come.
     """
 
     @classmethod
@@ -41,7 +44,11 @@ class ReadyBatches(DataSource):
         return str(self.options.get("columns", COLUMNS))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return _Reader(int(self.options["rows"]), self._made(schema))
+        batches = self._made(schema)
+        if "receive" in self.options:
+            servers, topic = self.options["kafka.bootstrap.servers"], self.options["receive"]
+            return _ReceivingReader(servers, topic, int(self.options["partitions"]), batches)
+        return _Reader(int(self.options["rows"]), batches)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         rows = int(self.options["rows"])
@@ -65,6 +72,17 @@ class _Reader(DataSourceReader):
         return self._batches.of(partition.value)
 
 
+class _ReceivingReader(DataSourceReader):
+    def __init__(self, servers: str, topic: str, partitions: int, batches: _Batches) -> None:
+        self._servers, self._topic, self._partitions, self._batches = servers, topic, partitions, batches
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [InputPartition(range(number, self._partitions, _TASKS)) for number in range(_TASKS)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return self._batches.of_all(rows_received(self._servers, self._topic, partition.value))
+
+
 class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, rows: int, rows_of_a_batch: int, batches: _Batches) -> None:
         self._rows, self._rows_of_a_batch, self._batches = rows, rows_of_a_batch, batches
@@ -83,7 +101,8 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         rows = end["rows"] - start["rows"]
-        return [InputPartition(rows * (number + 1) // _TASKS - rows * number // _TASKS) for number in range(_TASKS)]
+        tasks = min(_TASKS, -(-rows // _ROWS))
+        return [InputPartition(rows * (number + 1) // tasks - rows * number // tasks) for number in range(tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self._batches.of(partition.value)
@@ -101,10 +120,20 @@ class _Batches:
         self._size, self._names = size, tuple(names)
 
     def of(self, rows: int) -> Iterator[pa.RecordBatch]:
+        return self.of_all([rows])
+
+    def of_all(self, counts: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        """The rows of all counts together, in batches that are full but for the last."""
         batch = _batch(self._size, self._names)
         settle_heap()
-        for start in range(0, rows, _ROWS):
-            yield batch.slice(0, min(_ROWS, rows - start))
+        rows = 0
+        for count in counts:
+            rows += count
+            while rows >= _ROWS:
+                yield batch
+                rows -= _ROWS
+        if rows:
+            yield batch.slice(0, rows)
 
 
 @cache

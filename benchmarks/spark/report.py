@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks.compare.measure import Ratio, ratio_of
 from benchmarks.compare.processes import ROOT
-from benchmarks.compare.report import markdown, processor, put_between, times
-from benchmarks.spark.cases import KWIRE, READY
+from benchmarks.compare.report import Judgement, markdown, missed_table, processor, put_between, times
+from benchmarks.spark.cases import KWIRE, READY, RECEIVED
 from benchmarks.spark.rows import ROWS, Row
 from benchmarks.spark.session import Cost
 
@@ -24,6 +24,7 @@ PUBLISHED = ROOT / "benchmarks" / "results" / "spark.jsonl"
 PAGE = ROOT / "docs" / "spark.md"
 BEGIN = "<!-- speed: written by benchmarks/spark -->"
 END = "<!-- end of speed -->"
+_REASONED = "what-spark-takes-itself"
 _METRICS = {"cpu": "CPU", "wall": "time", "broker": "broker's CPU"}
 
 
@@ -92,17 +93,21 @@ def table(results: Sequence[Result]) -> str:
     return markdown(lines)
 
 
-def targets(results: Sequence[Result]) -> str:
-    """What is to be reached, beside what was measured, and what ready batches reach."""
-    lines = [["work", "against", "metric", "target", "measured (median, range of the rounds)", "met", "ready batches"]]
+def judge(results: Sequence[Result]) -> list[Judgement]:
+    """Every target that was measured, in the order of the rows, with what ready batches reach of it."""
+    found = []
     for row in ROWS:
         for metric, wanted in row.targets:
-            ratio = _ratio(results, row, row.rival, metric)
+            ratio, best = _ratio(results, row, row.rival, metric), _ceiling(results, row, metric)
             if ratio:
-                met = "yes" if ratio.median >= wanted else "**no**"
-                least = _shown(_ceiling(results, row)) if metric == "cpu" else ""
-                lines.append([row.title, row.rival, _METRICS[metric], f"{wanted:g}x", _shown(ratio), met, least])
-    return markdown(lines)
+                at_best = _judgement(row, metric, wanted, best) if best else None
+                judgement = _judgement(row, metric, wanted, ratio)
+                found.append(replace(judgement, at_best=at_best, reasoned=_REASONED))
+    return found
+
+
+def _judgement(row: Row, metric: str, wanted: float, ratio: Ratio) -> Judgement:
+    return Judgement(row.title, f"{row.rival} ≥ {wanted:g}x {_METRICS[metric]}", _shown(ratio), ratio.median / wanted)
 
 
 def failures(results: Iterable[Result]) -> list[str]:
@@ -116,12 +121,14 @@ def write_page(about: dict[str, Any], results: Sequence[Result]) -> None:
 
 
 def summary(about: dict[str, Any], results: Sequence[Result]) -> str:
-    """How many times kwire's cost each row's rival costs, and how many times that of ready batches."""
+    """How many times kwire's cost each row's rival costs, and how many times that of ready batches; then the targets
+    that are missed.
+    """
     lines = [["work", "against", "CPU", "CPU of ready batches", "time"]]
     for row in ROWS:
         ratios = [
             _ratio(results, row, row.rival, "cpu"),
-            _ceiling(results, row),
+            _ceiling(results, row, "cpu"),
             _ratio(results, row, row.rival, "wall"),
         ]
         if ratios[-1]:
@@ -129,7 +136,8 @@ def summary(about: dict[str, Any], results: Sequence[Result]) -> str:
     return (
         f"{markdown(lines)}\n\n{about['date'][:10]}, PySpark {about['pyspark']}, Python {about['python']}, "
         f"`local[2]` on {about['cores']} cores of {about['processor']}, shared with the broker; medians of up to "
-        f"{about['rounds']} rounds; load of the machine by other work: {about['load_before'][0]:.0f}."
+        f"{about['rounds']} rounds; load of the machine by other work: {about['load_before'][0]:.0f}.\n\n"
+        f"{missed_table(about, judge(results))}"
     )
 
 
@@ -142,9 +150,10 @@ def _ratio(results: Sequence[Result], row: Row, other: str, metric: str) -> Rati
     return ratio_of(_rounds(results, row, KWIRE, metric), _rounds(results, row, other, metric))
 
 
-def _ceiling(results: Sequence[Result], row: Row) -> Ratio | None:
+def _ceiling(results: Sequence[Result], row: Row, metric: str) -> Ratio | None:
     """What no source or sink in Python can pass in this row."""
-    return ratio_of(_rounds(results, row, READY, "cpu"), _rounds(results, row, row.rival, "cpu"))
+    least = next((name for name in (RECEIVED, READY) if _rounds(results, row, name, metric)), READY)
+    return ratio_of(_rounds(results, row, least, metric), _rounds(results, row, row.rival, metric))
 
 
 def _shown(ratio: Ratio | None) -> str:

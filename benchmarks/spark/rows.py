@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.spark import cases
-from benchmarks.spark.cases import KAFKA, KWIRE, READY, Work
+from benchmarks.spark.cases import KAFKA, KWIRE, READY, RECEIVED, Work
 from benchmarks.spark.session import Context
 from benchmarks.spark.topics import AVRO_SCHEMA, ORDER_DDL, TOPICS
 
@@ -20,6 +20,8 @@ TOPIC_READ, MADE_ROWS = "kwire, the topic", "the rows alone"
 @dataclass(frozen=True)
 class Row:
     """One kind of work. `targets`: (metric, times), against the contender `rival`; metrics are cpu, wall and broker.
+
+    What ready batches cost, with the bytes of the topic where a row has that, is the least that anybody can.
 
     `records` stands for a topic's own number where that is 0 (what is written, what trickles).
     """
@@ -45,6 +47,7 @@ def _read(topic: str, size: int = 100, **options: str) -> dict[str, Work]:
         KAFKA: cases.read(KAFKA, topic),
         KWIRE: cases.read(KWIRE, topic, **options),
         READY: cases.ready(size),
+        RECEIVED: cases.ready(size, receive=topic),
     }
 
 
@@ -86,8 +89,9 @@ ROWS = (
             KAFKA: cases.sum_of_lengths(KAFKA, "plain-100"),
             KWIRE: cases.sum_of_lengths(KWIRE, "plain-100", columns="value"),
             READY: cases.sum_of_ready(),
+            RECEIVED: cases.sum_of_ready(receive="plain-100"),
         },
-        targets=(("cpu", 2.0),),
+        targets=(("cpu", 5.0),),
     ),
     Row(
         "json",
@@ -98,9 +102,10 @@ ROWS = (
             FROM_JSON: cases.from_json(KAFKA, "json"),
             KWIRE: cases.read(KWIRE, "json", decoder="json", **_ORDERS),
             READY: cases.ready(columns=ORDER_DDL),
+            RECEIVED: cases.ready(columns=ORDER_DDL, receive="json"),
         },
         rival=MAP_IN_ARROW,
-        targets=(("cpu", 3.5),),
+        targets=(("cpu", 6.0),),
     ),
     Row(
         "avro",
@@ -110,9 +115,10 @@ ROWS = (
             FROM_AVRO: cases.from_avro(KAFKA, "avro"),
             KWIRE: cases.read(KWIRE, "avro", decoder="avro", **_AVRO),
             READY: cases.ready(columns=ORDER_DDL),
+            RECEIVED: cases.ready(columns=ORDER_DDL, receive="avro"),
         },
         rival=FROM_AVRO,
-        targets=(("cpu", 2.0),),
+        targets=(("cpu", 6.0),),
     ),
     Row(
         "skewed",
@@ -146,7 +152,7 @@ ROWS = (
         "slow",
         "micro-batch each second on a trickle of 1 record/s, 1,000 partitions",
         "trickle-1000",
-        {source: cases.trickle(source, "trickle-1000", 1, every="1 second") for source in (KAFKA, KWIRE)},
+        {source: cases.trickle(source, "trickle-1000", 1, every="1 second") for source in (KAFKA, KWIRE, READY)},
         targets=(("cpu", 1.5),),
         records=1,
         max_rounds=3,

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from benchmarks.compare.processes import ROOT
 from benchmarks.spark import report
 from benchmarks.spark.process_tree import ProcessTree
 from benchmarks.spark.report import Result
@@ -58,16 +59,30 @@ def test_ratios_are_those_of_the_same_round() -> None:
     ]
 
 
+def ready(contender: str, cpu_s: float) -> list[Result]:
+    return [Result("plain", contender, number, Cost(100, cpu_s, cpu_s, 0.0)) for number in range(3)]
+
+
 def test_a_target_that_is_missed_is_told() -> None:
-    assert cells(report.targets(PLAIN), "| read of 100 B, 7 columns")[3:] == ["2.2x", "2.50x (2.00-3.00)", "yes", ""]
-    slower = [Result("plain", "kafka", number, Cost(100, 1.5, 1.5, 0.3)) for number in range(3)]
-    assert cells(report.targets([*PLAIN[:3], *slower]), "| read of 100 B, 7 columns")[-2] == "**no**"
+    assert all(each.met for each in report.judge(PLAIN))
+    text = report.summary(ABOUT, [*PLAIN[:3], *ready("kafka", 1.5)])
+    assert "1 of 2 targets are met (2030-01-02); these are not:" in text
+    row = cells(text.partition("these are not")[2], "| read of 100 B, 7 columns")
+    assert row[1:3] == ["kafka ≥ 2.2x CPU", "1.50x (0.75-1.50)"]
+    assert row[3].startswith("[why](")
 
 
 def test_what_ready_batches_reach_is_shown_beside_it() -> None:
-    ready = [Result("plain", "ready-batches", number, Cost(100, 0.5, 0.5, 0.0)) for number in range(3)]
-    assert cells(report.targets([*PLAIN, *ready]), "| read of 100 B, 7 columns")[-1] == "5.00x (4.00-12.00)"
-    assert cells(report.summary(ABOUT, [*PLAIN, *ready]), "| read of 100 B, 7 columns")[2:] == ["2.5x", "5.0x", "5.0x"]
+    text = report.summary(ABOUT, [*PLAIN, *ready("ready-batches", 0.5)])
+    assert cells(text, "| read of 100 B, 7 columns")[2:] == ["2.5x", "5.0x", "5.0x"]
+
+
+def test_bytes_that_somebody_has_to_receive_count_with_ready_batches() -> None:
+    best = [*ready("ready-batches", 0.5), *ready("ready-batches, bytes received", 0.75)]
+    text = report.summary(ABOUT, [*PLAIN[:3], *ready("kafka", 1.5), *best])
+    assert cells(text, "| read of 100 B, 7 columns")[2:4] == ["1.5x", "2.0x"]
+    assert "[2.00x (2.00-2.00): nobody can]" in text
+    assert (ROOT / "benchmarks" / "README.md").read_text().count("### What Spark takes itself\n") == 1
 
 
 def test_results_come_back_from_their_file(tmp_path: Path) -> None:
