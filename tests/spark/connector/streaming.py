@@ -59,7 +59,7 @@ def run_stream(
     """
     if spark_is(LIMITS_BATCHES):
         return _run_once(spark, source, options, checkpoint, meanwhile, through)
-    unlimited = {name: value for name, value in options.items() if name != "maxOffsetsPerTrigger"}
+    unlimited = {name: value for name, value in options.items() if name.lower() != "maxoffsetspertrigger"}
     run = _run_once(spark, source, unlimited, checkpoint, meanwhile, through)
     if meanwhile is None and run.error is None:
         return run.then(_run_once(spark, source, unlimited, checkpoint, None, through))
