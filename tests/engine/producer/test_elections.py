@@ -89,6 +89,27 @@ def test_a_leader_is_looked_for_apart_while_answers_to_writes_are_held_back(elec
     assert len(world.open) == 1
 
 
+def test_a_connection_apart_that_is_not_ready_when_the_election_ends_is_not_kept() -> None:
+    world = a_world()
+    for leader in world.leaders:
+        leader.topics = {"t": [0, 1]}
+    world.core.cluster.refresh(world.now)
+    world.complete(world.send(b"0", partition=0), world.send(b"1", partition=1))
+    other = world.leaders[1]
+    other.holds = 1.0
+    world.send(b"held", partition=1)
+    world.run(world.now + 0.3)
+    die(world)
+    other.latency = 1.0  # of the new connection
+    world.run(world.now + 0.5)
+    for leader in world.leaders:
+        leader.topics = {"t": [1, 1]}
+    world.run(world.now + 10.0)
+    assert world.core.cluster.leader("t", 0) == 1
+    assert world.core.connection_life(1, Purpose.METADATA) == 0
+    assert len(world.open) == 1
+
+
 def test_no_connection_more_is_made_where_metadata_need_not_wait() -> None:
     world = a_world()
     before = world.leaders[1].connections

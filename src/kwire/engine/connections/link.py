@@ -62,7 +62,7 @@ MOVES: Moves = {
     IDLE: State("no connection is wanted", {NEGOTIATING: "a request, or the client wants a connection"}),
     NEGOTIATING: State(
         "an attempt to connect: socket, versions, login",
-        {READY: "it succeeds", BACKING_OFF: "it fails", IDLE: _DROPPED},
+        {READY: "it succeeds", BACKING_OFF: "it fails", IDLE: f"{_DROPPED}, or its owner hung up"},
     ),
     READY: State(
         "there is a connection",
@@ -258,9 +258,13 @@ class Link(LinkBase, Lifecycle):
         return self.connection is not None and bool(self.connection.receiver.pending)
 
     def hang_up(self, now: float) -> None:
-        """Closes the connection, which is no trouble of the broker's; requests in flight on it fail."""
+        """Closes the connection, which is no trouble of the broker's; requests in flight on it fail. An attempt to
+        connect for which nothing waits any longer ends, too."""
         connection = self.connection
         if connection is None:
+            if self.state == NEGOTIATING and all(request.done for request in self._queue):
+                self._end_negotiation(now)
+                self.move(IDLE)
             return
         self.connection = None
         self._session.end()
