@@ -52,6 +52,20 @@ def test_records_go_to_a_new_leader_soon_after_its_election(elected_after: float
     assert world.now - elected < LONGEST_LOOK_S
 
 
+def test_a_connection_that_its_broker_closed_long_ago_is_no_outage() -> None:
+    world = a_world()
+    world.lose_all(Address("a", 1), "closed as idle")
+    world.run(world.now + 1000.0)
+    delivery = die(world)
+    world.run(elected := world.now + 4.9)
+    [(_, warning)] = world.warned
+    assert "broker 0 (a:1) cannot be reached (0.0 s so far)" in warning
+    for leader in world.leaders:
+        leader.topics = {"t": [1]}
+    world.complete(delivery)
+    assert world.now - elected < LONGEST_LOOK_S
+
+
 def test_looks_for_a_new_leader_are_as_rare_as_other_questions_once_none_was_elected_in_time() -> None:
     world = a_world()
     die(world)

@@ -48,7 +48,7 @@ class Outage:
         self._warn = warn
 
     def begin(self, now: float) -> None:
-        """A connection ended, which alone is no outage: brokers close idle ones."""
+        """An attempt to connect failed or is slow. The end of a connection is no outage: brokers close idle ones."""
         if self._since is None:
             self._since = now
 

@@ -252,7 +252,6 @@ class Node(NodeBase):
 
     def link_is_lost(self, link: Link, error: KafkaError, now: float) -> None:
         """A connection that was ready ended."""
-        self.outage.begin(now)
         if isinstance(error, AuthError):
             self._warn_of(error, now)
         self._owner.node_is_lost(self, error, now)
