@@ -28,14 +28,15 @@ class ThreadDoor(ClientDoor[Reactor]):
         """Held by the thread that closes the client."""
 
     def run(self, wait: Wait[T], *, alone: bool = True, beside: Callable[[], T] | None = None) -> T:
-        """The result of the wait. While another caller is inside: what `beside` does, or else an error; with
-        alone=False they do not keep each other out.
+        """The result of the wait. While another caller is inside: what `beside` does, with which the client
+        ends, or else an error; with alone=False they do not keep each other out.
 
         Neither another thread nor a signal comes between check and assignment, because no call stands there.
         """
         alone = alone and self.one_caller
         if alone and self.used:
             if beside is not None:
+                self.ending = True
                 return beside()
             self._check_is_told()
             alone = False

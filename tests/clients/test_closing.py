@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kwire import Admin, Consumer, Producer, ShareConsumer, errors
-from kwire.testing import Broker
+from kwire.testing import Broker, Clock
 from tests.clients.test_share_consumer import begin_at_first
 from tests.timing import PATIENT
 
@@ -141,6 +141,42 @@ def test_close_returns_beside_any_other_call(
         *closed, told = at_once(client.close, client.close, partial(BESIDE[call], client))
         assert closed == [None, None]
         assert told is None or isinstance(told, errors.ClientClosedError | errors.ConcurrentUseError)
+
+
+@pytest.mark.parametrize("call", ["lag", "position"])
+@pytest.mark.parametrize("made", [member, new_member])
+def test_who_waits_is_told_of_the_close_also_while_the_group_is_left(
+    made: Callable[[Broker, str], Consumer], call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The partitions are given up an instant before the client is closed."""
+    clock = Clock(frozen=True)
+    with Broker(topics={"t": 1}, group_initial_rebalance_delay_ms=0, clock=clock) as broker:
+        broker.append("t", [b"%d" % number for number in range(10)])
+        client = made(broker, "g")
+        looked_up = broker.request_count("ListOffsets")
+        broker.faults.delay("ListOffsets", 5.0)
+        if call == "position":
+            client.seek(T0, "latest")
+        told: list[BaseException | None] = []
+        waits = {"lag": client.lag, "position": partial(client.position, T0)}[call]
+        inside, settle = threading.Event(), client._fetcher.settle
+        monkeypatch.setattr(client._fetcher, "settle", lambda: (inside.set(), settle()))
+        waiter = threading.Thread(target=lambda: told.extend(at_once(waits)))
+        waiter.start()
+        assert inside.wait(PATIENT)
+        broker.wait_for_requests("ListOffsets", looked_up + 1)
+        leave = client._leave_at_once
+
+        def leave_and_let_answer() -> None:
+            leave()
+            clock.advance(5.0)
+            waiter.join(PATIENT)
+
+        monkeypatch.setattr(client, "_leave_at_once", leave_and_let_answer)
+        client.close()
+        waiter.join(PATIENT)
+        [error] = told
+        assert isinstance(error, errors.ClientClosedError)
 
 
 def test_a_share_consumer_closes_beside_a_poll(broker: Broker) -> None:

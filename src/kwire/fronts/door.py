@@ -11,7 +11,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from kwire._typing import TYPE_CHECKING, Any, Generic, TypeVar
-from kwire.errors import ClientClosedError, ConcurrentUseError
+from kwire.errors import ClientClosedError, ConcurrentUseError, ConfigError
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -29,6 +29,7 @@ class ClientDoor(Generic[DriverType]):
 
     used      a caller is inside, and keeps the others out
     telling   by whom a function is called that a wait tells something; None while there is none
+    ending    the client is closed beside a caller, who may find that nothing is assigned any more
     """
 
     callers: ClassVar[str]
@@ -41,6 +42,7 @@ class ClientDoor(Generic[DriverType]):
         self.one_caller = one_caller
         self.used = False
         self.telling: object = None
+        self.ending = False
         self._kind = kind
 
     @property
@@ -51,8 +53,16 @@ class ClientDoor(Generic[DriverType]):
     def call(self, work: Callable[[float], T]) -> T:
         """Does work(now) with the core to itself: for callers that are inside."""
         if self.driver.closed:
-            raise ClientClosedError(f"this {self._kind} is closed")
-        return self.driver.call(work)
+            raise self._closed_error()
+        try:
+            return self.driver.call(work)
+        except ConfigError:
+            if self.ending:
+                raise self._closed_error() from None
+            raise
+
+    def _closed_error(self) -> ClientClosedError:
+        return ClientClosedError(f"this {self._kind} is closed")
 
     def clean_up(self, work: Callable[[float], object]) -> None:
         """Does work(now) with the core to itself, unless the client is closed: for what a wait that was cut leaves."""
