@@ -475,6 +475,26 @@ def test_assigned_partition_that_vanishes_is_a_loss_like_any_other(
         cluster.stream(assign=assign).initial()
 
 
+def test_all_partitions_that_were_assigned_may_vanish_and_come_back(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.create(2)
+    cluster.write(3, partition=1)
+    one = TopicPartition(TOPIC, 1)
+    assign = '{"orders":[1]}'
+    strict, lenient = cluster.stream(assign=assign), cluster.stream(assign=assign, failOnDataLoss="false")
+    assert step(strict, {one: 0}) == step(lenient, {one: 0}) == {one: 3}
+    cluster.delete()
+    cluster.create(1)
+    assert loses(strict, {one: 3}, step(strict, {one: 3})).startswith("Partitions orders-1 have been deleted")
+    with caplog.at_level(logging.WARNING):
+        assert ranges(lenient.plan({one: 3}, gone := step(lenient, {one: 3}))) == []
+    assert "Partitions orders-1 have been deleted" in caplog.text
+    cluster.add_partitions(2)
+    cluster.write(5, partition=1)
+    assert ranges(lenient.plan(gone, step(lenient, gone))) == [(1, 0, 5)]
+
+
 def test_offsets_that_went_backwards_are_asked_for_again_and_then_lost(cluster: Cluster) -> None:
     cluster.create(1)
     cluster.write(4)

@@ -209,7 +209,7 @@ class StreamSource:
             )
 
     def _partitions(self) -> list[TopicPartition]:
-        self._leaders = self._cluster.partitions(self._options.selection, to_read=not self._leaders)
+        self._leaders = self._cluster.partitions(self._options.selection, to_read=not self._topic_ids)
         now = self._cluster.topic_ids
         self._recreated |= {
             topic for topic in now.keys() & self._topic_ids.keys() if now[topic] != self._topic_ids[topic]
