@@ -31,6 +31,8 @@ class Dialogue(Recoverable):
     """`go_on(now)` is called when the next request may be sent."""
 
     def __init__(self, core: Services, go_on: Callable[[float], None], on_failure: OnFailure) -> None:
+        self.is_busy = False
+        """Whether a request is in flight, or the next has to wait."""
         self.last_error: KafkaError | None = None
         """Why the last try failed; None after an answer."""
         self._core = core
@@ -39,13 +41,10 @@ class Dialogue(Recoverable):
         self._request: Request | WaitingRequest | None = None
         self._timer: Timer | None = None
         self._asked: Coordinator | None = None
+        self._asked_at = 0.0
+        self._on_answer: OnAnswer = _ignore
         self._look: Timer | None = None
         self._failures = 0
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a request is in flight, or the next has to wait."""
-        return self._request is not None or (self._timer is not None and self._timer.active)
 
     def ask(
         self,
@@ -57,18 +56,15 @@ class Dialogue(Recoverable):
         versions: Sequence[int],
     ) -> None:
         """Sends a request; `on_answer(coordinator, response, version, now)` or the dialogue's `on_failure` follows."""
-        request = coordinator.request(
-            api_key,
-            message,
-            partial(self._answered, coordinator, on_answer),
-            partial(self._failed, coordinator),
-            now,
-            versions=versions,
-        )
-        if not request.done:
-            self._request, self._asked = request, coordinator
+        if coordinator is not self._asked:
+            self._asked = coordinator
             coordinator.on_elsewhere = partial(self._elsewhere, coordinator)
-            self._look_later(coordinator, HANGS_AFTER_S, now)
+        self._on_answer, self._asked_at = on_answer, now
+        request = coordinator.request(api_key, message, self._answered, self._failed, now, versions=versions)
+        if not request.done:
+            self._request, self.is_busy = request, True
+            if self._look is None:
+                self._look = self._core.call_at(now + HANGS_AFTER_S, self._look_again)
 
     def succeeded(self) -> None:
         """The last answer was good."""
@@ -84,48 +80,56 @@ class Dialogue(Recoverable):
 
     def pause(self, until: float) -> None:
         """Goes on at that time."""
-        self._timer = self._core.call_at(until, self._wake)
+        self._timer, self.is_busy = self._core.call_at(until, self._wake), True
 
     @override
     def recover(self, now: float) -> None:
         """Forgets the request in flight, and the wait before the next."""
         if self._request is not None:
             self._request.cancel()
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = None
+        for timer in (self._timer, self._look):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._look = None
         self._end()
 
     def _end(self) -> None:
         """The request has its answer, or needs none."""
-        self._request = None
-        if self._look is not None:
-            self._look.cancel()
-            self._look = None
+        self._request, self.is_busy = None, False
 
-    def _look_later(self, coordinator: Coordinator, wait: float, now: float) -> None:
-        self._look = self._core.call_at(now + wait, partial(self._look_again, coordinator, wait))
-
-    def _look_again(self, coordinator: Coordinator, waited: float, now: float) -> None:
-        if self._request is not None:
-            self._look_later(coordinator, 2 * waited, now)
-            coordinator.look_again(now)
+    def _look_again(self, now: float) -> None:
+        """Set by the first of many requests: looks at the one that is in flight once it has been for so long."""
+        self._look = None
+        if self._request is None or self._asked is None:
+            return
+        silent = now - self._asked_at
+        if silent < HANGS_AFTER_S:
+            self._look = self._core.call_at(self._asked_at + HANGS_AFTER_S, self._look_again)
+        else:
+            self._look = self._core.call_at(now + silent, self._look_again)
+            self._asked.look_again(now)
 
     def _elsewhere(self, coordinator: Coordinator, now: float) -> None:
         if self._request is not None and self._asked is coordinator:
             self._request.cancel()
-            self._failed(coordinator, ConnectError(f"another broker than the silent one is {coordinator.what}'s"), now)
+            self._failed(ConnectError(f"another broker than the silent one is {coordinator.what}'s"), now)
 
     def _wake(self, now: float) -> None:
-        self._timer = None
+        self._timer, self.is_busy = None, False
         self._go_on(now)
 
-    def _answered(self, coordinator: Coordinator, on_answer: OnAnswer, response: Any, version: int, now: float) -> None:
+    def _answered(self, response: Any, version: int, now: float) -> None:
+        assert self._asked is not None
         self._end()
-        on_answer(coordinator, response, version, now)
+        self._on_answer(self._asked, response, version, now)
         self._go_on(now)
 
-    def _failed(self, coordinator: Coordinator, error: KafkaError, now: float) -> None:
+    def _failed(self, error: KafkaError, now: float) -> None:
+        assert self._asked is not None
         self._end()
-        self._on_failure(coordinator, error, now)
+        self._on_failure(self._asked, error, now)
         self._go_on(now)
+
+
+def _ignore(coordinator: Coordinator, response: Any, version: int, now: float) -> None:
+    """Nothing was asked yet."""

@@ -525,7 +525,7 @@ class TransactionManager(Lifecycle, Recoverable):
             self._finish(now)
         if self.state == ABORTING:
             self._drop_unsent()
-        if not self._requests.is_busy:
+        if not self._requests.dialogue.is_busy:
             self._ask_next(now)
 
     def _drop_unsent(self) -> None:

@@ -109,7 +109,7 @@ class TransactionRequests(Recoverable):
         self._warn = warn
         self._coordinator = Coordinator(core, TRANSACTION, self.transactional_id)
         self._groups: dict[str, Coordinator] = {}
-        self._dialogue = Dialogue(core, owner.advance, self._on_no_answer)
+        self.dialogue = Dialogue(core, owner.advance, self._on_no_answer)
         self.completion = Completion()
         self._patience: Timer | None = None
         self._api_key = INIT_PRODUCER_ID
@@ -124,7 +124,7 @@ class TransactionRequests(Recoverable):
         self._commits = False
         self.may_have_committed = False
         """The coordinator was asked to commit, and has not answered, or in a way that leaves open whether it did."""
-        self._dialogue.succeeded()
+        self.dialogue.succeeded()
 
     def use_id(self, transactional_id: str) -> None:
         """From now on it is about that one."""
@@ -134,20 +134,15 @@ class TransactionRequests(Recoverable):
             self._coordinator = Coordinator(self._core, TRANSACTION, transactional_id)
 
     @property
-    def is_busy(self) -> bool:
-        """Whether a request is in flight, or the next has to wait."""
-        return self._dialogue.is_busy
-
-    @property
     def why_waiting(self) -> str:
         """Why there is no answer yet, in words."""
-        why = self._dialogue.last_error or self._core.connect_error()
+        why = self.dialogue.last_error or self._core.connect_error()
         return str(why or f"the coordinator, {self._coordinator.who}, has not answered")
 
     @override
     def recover(self, now: float) -> None:
         """The manager asks again, by its state."""
-        self._dialogue.recover(now)
+        self.dialogue.recover(now)
         self._stop_patience()
 
     def _stop_patience(self) -> None:
@@ -175,7 +170,7 @@ class TransactionRequests(Recoverable):
 
         self._api_key = INIT_PRODUCER_ID
         versions = _TWO_PHASE_INIT if two_phase or keep_prepared else _STABLE_INIT
-        self._dialogue.ask(self._coordinator, INIT_PRODUCER_ID, message, self._on_id, now, versions)
+        self.dialogue.ask(self._coordinator, INIT_PRODUCER_ID, message, self._on_id, now, versions)
 
     def _on_id(
         self, coordinator: Coordinator, response: protocol.InitProducerIdResponse, version: int, now: float
@@ -190,25 +185,25 @@ class TransactionRequests(Recoverable):
     def ask_completion(self, now: float) -> None:
         """Asks whether it is complete, as soon as that may be."""
         if (at := self.completion.may_ask_at(now)) > now:
-            self._dialogue.pause(at)
+            self.dialogue.pause(at)
             return
         message = protocol.DescribeTransactionsRequest(transactional_ids=[self.transactional_id])
         self._api_key = DESCRIBE_TRANSACTIONS
         self.completion.asked(now)
-        self._dialogue.ask(self._coordinator, DESCRIBE_TRANSACTIONS, message, self._on_description, now, _DESCRIBE)
+        self.dialogue.ask(self._coordinator, DESCRIBE_TRANSACTIONS, message, self._on_description, now, _DESCRIBE)
         self._patience = self._core.call_at(now + SOON_S, self._ask_no_longer)
 
     def _ask_no_longer(self, now: float) -> None:
         """No answer: what waits leaves as it would have without the question."""
-        if self._api_key == DESCRIBE_TRANSACTIONS and self._dialogue.is_busy:
-            self._dialogue.recover(now)
+        if self._api_key == DESCRIBE_TRANSACTIONS and self.dialogue.is_busy:
+            self.dialogue.recover(now)
             self.completion.skip(now)
             self._send_unasked(now)
             self._owner.advance(now)
 
     def _send_unasked(self, now: float) -> None:
         self._stop_patience()
-        self._dialogue.succeeded()
+        self.dialogue.succeeded()
         self._owner.on_complete(now)
 
     def _take_no_description(self, error: KafkaError, coordinator: Coordinator, now: float) -> None:
@@ -228,7 +223,7 @@ class TransactionRequests(Recoverable):
             self._take_no_description(error_for(code, "the transaction before"), coordinator, now)
         elif self.completion.is_pending(row.transaction_state, now):
             self._stop_patience()
-            self._dialogue.retry(error_for(CONCURRENT_TRANSACTIONS, "the transaction before"), now, soon=True)
+            self.dialogue.retry(error_for(CONCURRENT_TRANSACTIONS, "the transaction before"), now, soon=True)
         else:
             self._send_unasked(now)
 
@@ -241,7 +236,7 @@ class TransactionRequests(Recoverable):
             return self.partitions.message(self.transactional_id, self._identity.producer_id, self._identity.epoch)
 
         self._api_key = ADD_PARTITIONS_TO_TXN
-        self._dialogue.ask(
+        self.dialogue.ask(
             self._coordinator, ADD_PARTITIONS_TO_TXN, message, self._on_partitions, now, partitions.VERSIONS
         )
 
@@ -254,7 +249,7 @@ class TransactionRequests(Recoverable):
             code, where = refused[0]
             self._on_code(code, f", {where}", coordinator, now)
         else:
-            self._dialogue.succeeded()
+            self.dialogue.succeeded()
             self.partitions.add_asked()
             self._owner.on_partitions(now)
 
@@ -274,7 +269,7 @@ class TransactionRequests(Recoverable):
             group_id=call.group.group_id,
         )
         self._api_key = ADD_OFFSETS_TO_TXN
-        self._dialogue.ask(
+        self.dialogue.ask(
             self._coordinator, ADD_OFFSETS_TO_TXN, message, partial(self._on_group_added, call), now, _ADD_OFFSETS
         )
 
@@ -292,7 +287,7 @@ class TransactionRequests(Recoverable):
         else:
             self.has_offsets = call.is_added = True
             call.is_asked = False
-            self._dialogue.succeeded()
+            self.dialogue.succeeded()
 
     def _ask_offset_commit(self, call: SentOffsets, now: float, is_v2: bool) -> None:
         group = call.group.group_id
@@ -303,9 +298,7 @@ class TransactionRequests(Recoverable):
         )
         versions = offsets.V2 if is_v2 else offsets.BEFORE_V2
         self._api_key = TXN_OFFSET_COMMIT
-        self._dialogue.ask(
-            coordinator, TXN_OFFSET_COMMIT, message, partial(self._on_offset_commit, call), now, versions
-        )
+        self.dialogue.ask(coordinator, TXN_OFFSET_COMMIT, message, partial(self._on_offset_commit, call), now, versions)
 
     def _coordinator_of(self, group: str) -> Coordinator:
         """One request is in flight at a time, so nobody waits for the group that was used the longest time ago."""
@@ -330,7 +323,7 @@ class TransactionRequests(Recoverable):
                 coordinator.is_lost(error_for(COORDINATOR_NOT_AVAILABLE), now)
             self._on_code(code, f", group {call.group.group_id!r}, {tp}", coordinator, now)
             return
-        self._dialogue.succeeded()
+        self.dialogue.succeeded()
         if call in self.offsets:
             self.offsets.remove(call)
         call.outcome.succeed()
@@ -349,7 +342,7 @@ class TransactionRequests(Recoverable):
         self._commits = commits
         self.completion.end_asked(now)
         versions = _END_V2 if is_v2 else _END_BEFORE_V2
-        self._dialogue.ask(self._coordinator, END_TXN, message, self._on_end, now, versions)
+        self.dialogue.ask(self._coordinator, END_TXN, message, self._on_end, now, versions)
 
     def _on_end(self, coordinator: Coordinator, response: protocol.EndTxnResponse, version: int, now: float) -> None:
         if response.error_code:
@@ -364,7 +357,7 @@ class TransactionRequests(Recoverable):
             self._take_no_description(error, coordinator, now)
         elif self._may_pass(coordinator, error, now):
             self._note_commit()
-            self._dialogue.retry(error, now)
+            self.dialogue.retry(error, now)
         else:
             self._owner.on_failure(self._api_key, error, now)
 
@@ -384,6 +377,6 @@ class TransactionRequests(Recoverable):
                 self._note_commit()
             begins = api_key in (ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, TXN_OFFSET_COMMIT)
             soon = code == CONCURRENT_TRANSACTIONS and begins and not self.partitions.added
-            self._dialogue.retry(error, now, soon=soon)
+            self.dialogue.retry(error, now, soon=soon)
         else:
             self._owner.on_refusal(api_key, error, now)
