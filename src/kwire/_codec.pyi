@@ -1207,6 +1207,7 @@ class SenderBase:
     first_sent_at: float
     first_answered_at: float
     needs_turn: bool
+    turns_when_empty: bool
     @property
     def answered(self) -> int: ...
     transactional_id: str | None

@@ -34,7 +34,8 @@ cdef class SenderBase:
     cdef public double first_answered_at  # 0: there was none
     cdef readonly int64_t answered        # requests so far
     cdef double answer_s                  # how long the last of them took
-    cdef public bint needs_turn           # `_take_turn` is to be called at the end of a pump
+    cdef public bint needs_turn           # `_take_turn` is to be called at the end of a pump ...
+    cdef public bint turns_when_empty     # ... of one that finds everything delivered
 
     def __init__(self, core, accumulator, settings, int codec, request):
         self._core = core
@@ -80,7 +81,7 @@ cdef class SenderBase:
         for sink in self._sinks.values():
             if not sink.queues.is_empty():
                 self._send_to(sink, now)
-        if self.needs_turn:
+        if self.needs_turn or (self.turns_when_empty and accumulator.unfinished.is_empty()):
             self._take_turn(now)
         if self._closing is not None:
             self._advance_closing(now)

@@ -53,11 +53,6 @@ class Completion:
         self.is_awaited = self._pays and now - self._ended_at < SOON_S
         return self.is_awaited
 
-    @property
-    def to_ask(self) -> bool:
-        """Whether the next request is to ask for it."""
-        return self.is_awaited and self.is_wanted
-
     def may_ask_at(self, now: float) -> float:
         """When the question may leave: now, but for the first look."""
         at = self._ended_at + self._first_look_s

@@ -116,6 +116,7 @@ else:
 _FEATURE = "transaction.version"
 _TAKES_FAILURES = frozenset({OPEN, PREPARING, DETACHING, COMMITTING})
 _ASKS = _TAKES_FAILURES | {ABORTING}
+_DELIVERS = frozenset({PREPARING, DETACHING, COMMITTING})
 _NEWEST_PRODUCE = {False: 11, True: 13}
 _FIRST_INIT_WITH_EPOCH = 3
 _MAY_BE_ALLOWED_LATER = frozenset(
@@ -130,6 +131,7 @@ class BatchSender(Protocol):
     first_sent_at: float
     first_answered_at: float
     needs_turn: bool
+    turns_when_empty: bool
     transactional_id: str | None
     newest_version: int
 
@@ -329,7 +331,8 @@ class TransactionManager(Lifecycle, Recoverable):
     def take_turn(self, now: float) -> None:
         """Batches may have ended."""
         self.advance(now)
-        self._sender.needs_turn = self.state in (PREPARING, DETACHING, COMMITTING, ABORTING)
+        self._sender.needs_turn = self.state == ABORTING
+        self._sender.turns_when_empty = self.state in _DELIVERS
 
     def batch_failed(self, batch: Batch, error: KafkaError) -> None:
         """A batch failed for good. What follows from it comes with the sender's next turn."""
@@ -364,10 +367,11 @@ class TransactionManager(Lifecycle, Recoverable):
     def _finish_by(self, state: str, what: str, froms: tuple[str, ...], now: float) -> Outcome:
         if (waiting := self._waiting_for(what)) is not None:
             return waiting
-        self._take_in_failure(now)
+        if self._failed is not None:
+            self._take_in_failure(now)
         self._require(what, *froms)
         self._accumulator.bar(self._refusal)
-        self._sender.needs_turn = True
+        self._sender.needs_turn, self._sender.turns_when_empty = state == ABORTING, state in _DELIVERS
         outcome = self._enter(state, what, now)
         self._accumulator.make_all_due()
         self._sender.pump(now)
@@ -549,9 +553,9 @@ class TransactionManager(Lifecycle, Recoverable):
             self._requests.ask_id(now, bumps=state == BUMPING, keep_prepared=keeps)
         elif state not in _ASKS:
             return
-        elif self._requests.completion.to_ask:
+        elif self._requests.completion.is_awaited and self._requests.completion.is_wanted:
             self._requests.ask_completion(now)
-        elif self._requests.partitions.to_ask:
+        elif not self.is_v2 and self._requests.partitions.to_ask:
             self._requests.ask_partitions(now)
         elif self._requests.offsets:
             self._requests.ask_offsets(now, is_v2=self.is_v2)
