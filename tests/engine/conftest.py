@@ -15,11 +15,15 @@ def moves(request: pytest.FixtureRequest) -> Iterator[MadeMoves]:
     """The moves that the tests of this module have made so far."""
     noted = MadeMoves(request.module)
 
-    def note(lifecycle: Lifecycle, to: str) -> None:
+    checked = Lifecycle.checked
+
+    def note(lifecycle: Lifecycle, to: str) -> str:
+        checked(lifecycle, to)
         noted.note(lifecycle, to)
+        return to
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Lifecycle, "on_move", note)
+        patch.setattr(Lifecycle, "checked", note)
         yield noted
 
 

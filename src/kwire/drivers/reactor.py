@@ -156,8 +156,9 @@ class Reactor(ReactorBase):
 
     def check_may_block(self) -> None:
         """Raises where a blocking call would wait for itself: inside a callback or a step, and in a forked child."""
-        self._check_entry()
-        self._check_no_callback(get_ident())
+        if self._is_copy or self._lock.mine or self._in_callbacks:
+            self._check_entry()
+            self._check_no_callback(get_ident())
 
     def turn(self, done: Callable[[], bool]) -> bool:
         """Reads and writes what is ready, without waiting, also inside a callback; whether `done()` then."""

@@ -47,8 +47,4 @@ class Lifecycle:
         step may be cut between any two."""
         if to not in self.MOVES[self.state].moves:
             raise ImpossibleMoveError(f"{type(self).__name__}: {self.state} -> {to}")
-        self.on_move(to)
         return to
-
-    def on_move(self, to: str) -> None:
-        """A move is being made; tests note which."""

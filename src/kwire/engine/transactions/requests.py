@@ -60,6 +60,9 @@ _NEVER_DESCRIBED = frozenset({TRANSACTIONAL_ID_AUTHORIZATION_FAILED, UNSUPPORTED
 _NOT_TAKEN_IN = frozenset({NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, CONCURRENT_TRANSACTIONS})
 """Codes of a coordinator that has not begun what it was asked for; others may come after it was written to its log."""
 
+_NOT_COMPLETE = error_for(CONCURRENT_TRANSACTIONS, "the transaction before")
+"""Never raised: it is put into words only."""
+
 MAX_GROUPS = 100
 """So many groups' coordinators are known at once; one that is used again later is looked up again."""
 
@@ -223,7 +226,7 @@ class TransactionRequests(Recoverable):
             self._take_no_description(error_for(code, "the transaction before"), coordinator, now)
         elif self.completion.is_pending(row.transaction_state, now):
             self._stop_patience()
-            self.dialogue.retry(error_for(CONCURRENT_TRANSACTIONS, "the transaction before"), now, soon=True)
+            self.dialogue.retry(_NOT_COMPLETE, now, soon=True)
         else:
             self._send_unasked(now)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.calls.arguments import seconds
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from kwire.engine.transactions.outcome import Outcome
 
     Start = Callable[[float], Outcome]
+
+_is_done = attrgetter("done")
 
 
 class Transactions:
@@ -86,14 +89,14 @@ class Transactions:
 
     def result_of(self, start: Start, timeout: Timeout) -> Wait[Any]:
         """The result of what `start(now)` begins; raises its error. The default is max_block_ms, as with Java's."""
-        given, manager = seconds(timeout), self.manager
+        given = None if timeout is None else seconds(timeout)
         patience = self._settings.max_block_ms / 1000 if given is None else given
         self._accumulator.check_open()
         self._door.check_may_block()
         if self.settle is not None:
             yield from self.settle(patience)
         outcome = self._door.call(start)
-        if not (yield Until(lambda: outcome.done or manager.is_closed, patience)) and not outcome.done:
+        if not (yield Until(partial(_is_done, outcome), patience)) and not outcome.done and not self.manager.is_closed:
             raise self._door.call(lambda now: self._undecided(outcome, patience))
         return outcome.value()
 
