@@ -91,10 +91,6 @@ class Dialogue(Recoverable):
             if timer is not None:
                 timer.cancel()
         self._timer = self._look = None
-        self._end()
-
-    def _end(self) -> None:
-        """The request has its answer, or needs none."""
         self._request, self.is_busy = None, False
 
     def _look_again(self, now: float) -> None:
@@ -120,13 +116,13 @@ class Dialogue(Recoverable):
 
     def _answered(self, response: Any, version: int, now: float) -> None:
         assert self._asked is not None
-        self._end()
+        self._request, self.is_busy = None, False
         self._on_answer(self._asked, response, version, now)
         self._go_on(now)
 
     def _failed(self, error: KafkaError, now: float) -> None:
         assert self._asked is not None
-        self._end()
+        self._request, self.is_busy = None, False
         self._on_failure(self._asked, error, now)
         self._go_on(now)
 

@@ -601,13 +601,14 @@ class TransactionManager(Lifecycle, Recoverable):
             self._epoch_is_new = True
         becomes_v2 = self._core.finalized_feature(_FEATURE) >= 2
         bumps = self.state == BUMPING or self._needs_bump or (becomes_v2 and not self.is_v2)
-        if not bumps and not self._rewind():
+        if self._gaps and not bumps and not self._rewind():
             self._answer = None
             self._die(_gap())
             return
         if self.state in (COMMITTING, ABORTING):
             self.move(BUMPING if bumps else READY)
-        self._choose_version(becomes_v2)
+        if becomes_v2 != self.is_v2:
+            self._choose_version(becomes_v2)
         self._requests.completion.ended(self._sender.first_sent_at, self._sender.first_answered_at, now)
         self.prepared = None
         self._error = None
