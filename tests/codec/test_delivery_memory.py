@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import resource
 from random import Random
 
 import pytest
 
-from kwire._codec import Delivery
+from kwire._codec import PLAIN_MEMORY, Delivery
 from tests.codec.test_accumulator import TOPIC, Path
 from tests.codec.test_blocks import STATM, resident_bytes
 from tests.guarded import runs_in_a_process
 
 MANY = 400_000
 IN_ALL_BYTES = MANY * 40
+LITTLE = 3 << 20
+"""Less than a region of Deliveries needs, more than what else a few of them do."""
 
 
 def new_path() -> Path:
@@ -62,6 +65,29 @@ def take_and_let_go() -> None:
         assert with_few - before < IN_ALL_BYTES // 2, (before, with_few)
         few.clear()
         assert resident_bytes() - before < IN_ALL_BYTES // 4, (before, resident_bytes())
+
+
+def send_until_memory_ends() -> None:
+    path = new_path()
+    deliveries = sent(path, 1)
+    mapped = int(STATM.read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + LITTLE, resource.RLIM_INFINITY))
+    try:
+        while len(deliveries) < MANY:
+            deliveries.append(path.send(TOPIC, b""))
+    except MemoryError:
+        refused = True
+    else:
+        refused = False
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert refused
+    deliveries.append(path.send(TOPIC, b""))
+    assert sum(len(batch) for batch in path.drain()) == len(deliveries) - 1
+
+
+@pytest.mark.skipif(PLAIN_MEMORY or not STATM.exists(), reason="Deliveries have no memory of their own, or no /proc")
+def test_a_record_for_whose_delivery_no_memory_is_left_is_not_sent() -> None:
+    runs_in_a_process(send_until_memory_ends)
 
 
 @pytest.mark.shared_memory

@@ -73,9 +73,7 @@ static PyObject *kw_region_take(PyTypeObject *cls, Py_ssize_t count) {
     if (region == kw_empty_region) kw_empty_region = NULL;
     if (!kw_region_has_room(region)) kw_region_unlink(region);
     memset(place, 0, KW_PLACE);
-    Py_SET_TYPE((PyObject *)place, cls);
-    _Py_NewReference((PyObject *)place);
-    return (PyObject *)place;
+    return PyObject_Init((PyObject *)place, cls);
 }
 
 static void kw_region_give_back(void *place) {
