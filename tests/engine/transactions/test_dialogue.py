@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from kwire._codec import Request, Timers
+from kwire._codec import Request, Timer, Timers
 from kwire.engine.common.request import ANY
 from kwire.engine.connections.link import HANGS_AFTER_S
 from kwire.engine.groups.coordinator import Coordinator
@@ -40,6 +40,19 @@ class _Coordinator:
         self.looks.append(now)
 
 
+class _Impatient:
+    """Sets so many timers."""
+
+    def __init__(self, timers: Timers, most: int) -> None:
+        self._timers = timers
+        self._left = most
+
+    def call_at(self, when: float, callback: Callable[[float], object]) -> Timer:
+        self._left -= 1
+        assert self._left, "a timer is set again and again"
+        return self._timers.call_at(when, callback)
+
+
 def _ask(dialogue: Dialogue, coordinator: _Coordinator, now: float) -> None:
     dialogue.ask(cast("Coordinator", coordinator), END_TXN, None, lambda *answer: None, now, _VERSIONS)
 
@@ -60,6 +73,18 @@ def test_a_silent_coordinator_is_looked_up_by_the_time_of_its_own_request() -> N
     _run(timers, 30.0)
     first = 1.5 + HANGS_AFTER_S
     assert coordinator.looks[:4] == [first, first + 2, first + 6, first + 14]
+
+
+def test_a_look_that_is_due_is_not_put_off_by_rounding() -> None:
+    """The timer would be set for now, again and again."""
+    asked_at = 0.3
+    assert (asked_at + HANGS_AFTER_S) - asked_at < HANGS_AFTER_S
+    timers, coordinator = Timers(), _Coordinator()
+    core = cast("Services", _Impatient(timers, most=10))
+    dialogue = Dialogue(core, lambda now: None, lambda *failure: None)
+    _ask(dialogue, coordinator, asked_at)
+    _run(timers, asked_at + HANGS_AFTER_S)
+    assert coordinator.looks == [asked_at + HANGS_AFTER_S]
 
 
 def test_requests_that_are_answered_share_one_timer() -> None:

@@ -98,11 +98,11 @@ class Dialogue(Recoverable):
         self._look = None
         if self._request is None or self._asked is None:
             return
-        silent = now - self._asked_at
-        if silent < HANGS_AFTER_S:
-            self._look = self._core.call_at(self._asked_at + HANGS_AFTER_S, self._look_again)
+        due = self._asked_at + HANGS_AFTER_S
+        if now < due:
+            self._look = self._core.call_at(due, self._look_again)
         else:
-            self._look = self._core.call_at(now + silent, self._look_again)
+            self._look = self._core.call_at(now + max(now - self._asked_at, HANGS_AFTER_S), self._look_again)
             self._asked.look_again(now)
 
     def _elsewhere(self, coordinator: Coordinator, now: float) -> None:
