@@ -6,12 +6,13 @@ import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from kwire import errors, protocol
 from kwire.engine.admin.a02_list_offsets import ListOffsets
-from kwire.engine.admin.a03_metadata import DescribeTopics
+from kwire.engine.admin.a03_metadata import DescribeTopics, DescribeTopicsById
 from kwire.engine.admin.a19_create_topics import CreateTopics, NewTopic
 from kwire.engine.admin.a20_delete_topics import DeleteTopics
 from kwire.engine.admin.a21_delete_records import HIGH_WATERMARK, DeleteRecords
@@ -502,6 +503,27 @@ def test_a_broker_that_answers_late_is_still_heard_when_no_other_can_be_reached(
     begun = kafka.world.now
     assert list(kafka.run(DescribeTopics(None))) == ["t"]
     assert kafka.world.now - begun == pytest.approx(4.0, abs=0.1)
+
+
+def test_partitions_are_told_in_order_whatever_the_order_of_the_broker() -> None:
+    kafka = Kafka()
+    for broker in kafka.brokers:
+        broker.handlers[METADATA] = backwards(broker.handlers[METADATA])
+    for api in (DescribeTopics(["t"]), DescribeTopicsById([UUID(int=0)])):
+        [topic] = kafka.run(api).values()
+        assert list(topic.partitions) == [0, 1, 2]
+
+
+def backwards(answer: Callable[[Any, int, float], Any]) -> Callable[[Any, int, float], Any]:
+    def handle(message: Any, version: int, now: float) -> Any:
+        for row in message.topics:
+            row.name = row.name or "t"
+        response = answer(message, version, now)
+        for topic in response.topics:
+            topic.partitions = topic.partitions[::-1]
+        return response
+
+    return handle
 
 
 def test_a_question_that_all_brokers_fail_is_asked_again() -> None:

@@ -60,7 +60,7 @@ class DescribeTopics(AdminApi[None, Topics]):
         return {None: found if self._names is None else self._each(self._names, found)}
 
     def _info(self, row: protocol.MetadataResponse.MetadataResponseTopic) -> TopicInfo:
-        info = topic_info(row)
+        info = _in_order(topic_info(row))
         allowed = names_in(row.topic_authorized_operations)
         # Who sees a topic may describe it: an answer without that is none.
         if self._operation is None or info.error or allowed is None or "describe" not in allowed:
@@ -113,7 +113,7 @@ class DescribeTopicsById(AdminApi["UUID", TopicInfo]):
     def result(
         self, keys: Sequence[UUID], response: protocol.MetadataResponse, version: int
     ) -> Mapping[UUID, TopicInfo | KafkaError]:
-        return by_key(((row.topic_id, self._one(topic_info(row))) for row in response.topics), self.what)
+        return by_key(((row.topic_id, self._one(_in_order(topic_info(row)))) for row in response.topics), self.what)
 
     def _one(self, info: TopicInfo) -> TopicInfo | KafkaError:
         if info.error == UNKNOWN_TOPIC_ID:
@@ -125,3 +125,8 @@ class DescribeTopicsById(AdminApi["UUID", TopicInfo]):
     @override
     def explain(self, error: KafkaError) -> KafkaError:
         return where_missing(error, METADATA, "topics can be described by their ids from Kafka 3.1 on")
+
+
+def _in_order(info: TopicInfo) -> TopicInfo:
+    """The topic with its partitions by number: brokers with ZooKeeper name them in any order."""
+    return info._replace(partitions=dict(sorted(info.partitions.items())))
