@@ -85,6 +85,7 @@ def send_until_memory_ends() -> None:
     assert sum(len(batch) for batch in path.drain()) == len(deliveries) - 1
 
 
+@pytest.mark.shared_memory
 @pytest.mark.skipif(PLAIN_MEMORY or not STATM.exists(), reason="Deliveries have no memory of their own, or no /proc")
 def test_a_record_for_whose_delivery_no_memory_is_left_is_not_sent() -> None:
     runs_in_a_process(send_until_memory_ends)
