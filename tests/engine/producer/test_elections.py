@@ -29,6 +29,16 @@ def a_world() -> ProducerWorld:
     return world
 
 
+def a_world_with_two_leaders() -> ProducerWorld:
+    """Each broker leads the partition of its number, and has been written to."""
+    world = a_world()
+    for leader in world.leaders:
+        leader.topics = {"t": [0, 1]}
+    world.core.cluster.refresh(world.now)
+    world.complete(world.send(b"0", partition=0), world.send(b"1", partition=1))
+    return world
+
+
 def die(world: ProducerWorld) -> Delivery:
     """Broker 0 is gone; a record that waits for the next leader."""
     world.leaders[0].refuses = "refused"
@@ -79,11 +89,7 @@ def test_looks_for_a_new_leader_are_as_rare_as_other_questions_once_none_was_ele
 @pytest.mark.parametrize("elected_after", [1.0, 2.1, 4.9])
 def test_a_leader_is_looked_for_apart_while_answers_to_writes_are_held_back(elected_after: float) -> None:
     """What the other broker leads waits for the replica that died, and with it all that comes after."""
-    world = a_world()
-    for leader in world.leaders:
-        leader.topics = {"t": [0, 1]}
-    world.core.cluster.refresh(world.now)
-    world.complete(world.send(b"0", partition=0), world.send(b"1", partition=1))
+    world = a_world_with_two_leaders()
     other = world.leaders[1]
     elected = world.now + elected_after
     other.script = [None]
@@ -104,11 +110,7 @@ def test_a_leader_is_looked_for_apart_while_answers_to_writes_are_held_back(elec
 
 
 def test_a_connection_apart_that_is_not_ready_when_the_election_ends_is_not_kept() -> None:
-    world = a_world()
-    for leader in world.leaders:
-        leader.topics = {"t": [0, 1]}
-    world.core.cluster.refresh(world.now)
-    world.complete(world.send(b"0", partition=0), world.send(b"1", partition=1))
+    world = a_world_with_two_leaders()
     other = world.leaders[1]
     other.holds = 1.0
     world.send(b"held", partition=1)
