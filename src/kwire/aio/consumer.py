@@ -163,8 +163,9 @@ class Consumer(ConsumerFront, Client[ConsumerSettings]):
         BrokerError (REBALANCE_IN_PROGRESS: poll, then commit again; FENCED_INSTANCE_ID; no authorization);
         KafkaTimeoutError or ConnectError after `timeout` seconds (default: `default_api_timeout_ms`).
         """
-        until = self._door.now() + self._patience(timeout)
-        await self._door.run(self._committing(what, timeout, unknown))
+        patience = self._patience(timeout)
+        until = self._door.now() + patience
+        await self._door.run(self._committing(what, patience, unknown))
         self._finish_callbacks(until)
 
     async def committed(

@@ -233,7 +233,8 @@ class Core(CoreBase):
 
     def retry_refused(self, now: float) -> None:
         """A user calls: brokers that refused this client are asked again, each once a second at most."""
-        self._refusals.retry(now)
+        if self._refusals.exist:
+            self._refusals.retry(now)
 
     def describe_node(self, node_id: int) -> str:
         """A broker and the state of its connection in words, with the last error there: for messages."""

@@ -358,10 +358,11 @@ class ConsumerFront(Front[ConsumerSettings]):
         lookup = partial(PartitionsLookup, self._core, arguments.topic_name(topic))
         return result_of(self._door, lookup, self._patience(timeout))
 
-    def _committing(self, what: object, timeout: Timeout, unknown: Mapping[str, object]) -> Wait[None]:
-        absent.refuse_keywords("commit", unknown, absent.COMMIT_KEYWORDS)
+    def _committing(self, what: object, patience: float, unknown: Mapping[str, object]) -> Wait[None]:
+        if unknown:
+            absent.refuse_keywords("commit", unknown, absent.COMMIT_KEYWORDS)
         begin = self._require_group("commit").committing(what)
-        return result_of(self._door, begin, self._patience(timeout))
+        return result_of(self._door, begin, patience)
 
     def _hand_out(self, iterator: Records) -> Records:
         """A loop over records begins: they are with the caller as far as it has come."""

@@ -168,7 +168,7 @@ class Front(Generic[SettingsType]):
 
     def _patience(self, timeout: Timeout) -> float:
         """Seconds that a call may take."""
-        given = seconds(timeout)
+        given = None if timeout is None else seconds(timeout)
         return self.settings.default_api_timeout_ms / 1000 if given is None else given
 
 

@@ -12,6 +12,7 @@ from kwire import errors, protocol
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import Address
 from kwire.engine.groups.membership import GroupMetadata
+from kwire.engine.groups.offset_messages import CommitRequest
 from kwire.errors import CommitFailedError, KafkaTimeoutError
 from kwire.errors.broker import by_code
 from kwire.schema.api_keys import OFFSET_COMMIT
@@ -62,6 +63,33 @@ def test_offsets_with_their_metadata_are_stored_by_every_version(release: str) -
     assert version == min(it.broker.versions[OFFSET_COMMIT][1], 10)
     assert member == (it.member.now_as if version >= 7 else it.member.now_as._replace(group_instance_id=None))
     assert it.broker.offsets == {0: (7, "note", 5 if version >= 6 else -1), 1: (0, "", -1)}
+
+
+def test_a_commit_of_the_same_partitions_as_the_last_has_nothing_of_it() -> None:
+    it = Committing()
+    it.assign(T[0])
+    it.world.run(lambda: it.world.core.cluster.generation > 0)
+    it.commit({T[0]: OffsetAndMetadata(7, "note", 5), T[1]: 3})
+    it.commit({T[1]: OffsetAndMetadata(4, "other", 6), T[0]: 8})
+    assert it.broker.offsets == {0: (8, "", -1), 1: (4, "other", 6)}
+    it.member.now_as = it.member.now_as._replace(generation_id=4, member_id="n")
+    it.commit({T[0]: 9, T[1]: 5})
+    it.commit({T[1]: 6})
+    third, fourth = it.broker.commits[2:]
+    assert third[1:] == (it.member.now_as, {0: 9, 1: 5})
+    assert fourth[1:] == (it.member.now_as, {1: 6})
+
+
+def test_a_message_that_is_kept_is_that_of_its_version() -> None:
+    """The coordinator may be another broker, of another release, by the next try."""
+    rows = {T[0]: OffsetAndMetadata(7), T[1]: OffsetAndMetadata(8, "note", 2)}
+    member, ids = GroupMetadata("g", 3, "m", "i"), {"t": TOPIC_ID}
+    kept = CommitRequest(rows, member, ids)
+    for version in (10, 10, 9, 6, 7, 10):
+        assert kept.message(rows, version) == CommitRequest(rows, member, ids).message(rows, version)
+    assert kept.message(rows, 9).topics[0].name == "t"
+    assert kept.message(rows, 10).topics[0].topic_id == TOPIC_ID
+    assert [kept.message(rows, version).group_instance_id for version in (6, 7)] == [None, "i"]
 
 
 def test_version_10_names_topics_by_id_and_9_those_without_one() -> None:

@@ -17,8 +17,8 @@ from kwire.engine.calls.rows import by_key
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.membership import GroupMetadata
 from kwire.engine.groups.offset_messages import (
+    CommitRequest,
     codes_in,
-    commit_request,
     fetch_request,
     group_code_in,
     is_about,
@@ -103,7 +103,7 @@ class AlterGroupOffsets(GroupApi[None]):
 
     @override
     def request(self, core: Services, keys: Sequence[str], version: int) -> protocol.OffsetCommitRequest:
-        return commit_request(self._offsets, GroupMetadata(self._group_id), {}, version)
+        return CommitRequest(self._offsets, GroupMetadata(self._group_id)).message(self._offsets, version)
 
     @override
     def result(self, keys: Sequence[str], response: protocol.OffsetCommitResponse, version: int) -> Mapping[str, None]:

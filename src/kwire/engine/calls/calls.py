@@ -109,7 +109,8 @@ class Call(Recoverable):
     def _end(self, now: float) -> None:
         self.done = True
         self._limit.cancel()
-        self.recover_no_more(self.core)
+        if self.recovers:
+            self.recover_no_more(self.core)
         if self._retry is not None:
             self._retry.cancel()
         self.on_end()

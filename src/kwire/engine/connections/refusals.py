@@ -76,9 +76,8 @@ class Refusals:
 
     def retry(self, now: float) -> None:
         """Brokers that refused this client are asked again soon: a user's call wants to know."""
-        if self.exist:
-            for node in self._nodes():
-                node.retry_refused(now)
+        for node in self._nodes():
+            node.retry_refused(now)
 
     def look_again(self) -> None:
         """A broker can be used: if none refuses any more, the next refusal begins anew."""

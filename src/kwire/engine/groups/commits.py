@@ -24,14 +24,13 @@ ConsumerCoordinator and CommitRequestManager, but for the repeated asynchronous 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from kwire import errors, protocol
 from kwire._codec import Timer
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.calls import Call, OnDone
-from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.common.pace import throttle_s
 from kwire.engine.common.recovery import Recoverable
@@ -41,7 +40,7 @@ from kwire.engine.consumer.subscription import Subscription
 from kwire.engine.groups.committable import CommittableOffsets
 from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
 from kwire.engine.groups.membership import GroupMetadata, Membership
-from kwire.engine.groups.offset_messages import codes_in, commit_request, versions_for
+from kwire.engine.groups.offset_messages import CommitRequest, codes_in
 from kwire.errors import BrokerError, CommitFailedError, ConnectError, KafkaError, KafkaTimeoutError
 from kwire.errors.listing import first_of
 from kwire.errors.wording import Wording
@@ -59,8 +58,6 @@ from kwire.schema.error_codes import (
 )
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from kwire.engine.consumer.partition_state import PartitionState
     from kwire.engine.ports import Services
 
@@ -91,7 +88,7 @@ class Commit(Call):
         self,
         commits: Commits,
         core: Services,
-        rows: Mapping[TopicPartition, OffsetAndMetadata],
+        rows: CommittableOffsets,
         deadline: float,
         on_done: OnDone | None,
         *,
@@ -100,8 +97,7 @@ class Commit(Call):
     ) -> None:
         self.leaves_out_deleted = leaves_out_deleted
         self.late = late
-        self.rows: CommittableOffsets = dict(rows)
-        self.left: CommittableOffsets = dict(rows)
+        self.rows = self.left = rows
         self.states = commits.subscription.states
         self.member = commits.member
         self.sent = False
@@ -123,6 +119,10 @@ class Commit(Call):
     def note(self, error: KafkaError) -> None:
         """Why it is not done yet, in case time runs out."""
         self._last = error
+
+    def leave_out(self, partitions: Mapping[TopicPartition, object] | set[TopicPartition]) -> None:
+        """These need not be sent any more."""
+        self.left = {tp: row for tp, row in self.left.items() if tp not in partitions}
 
     def decide(self, verdict: KafkaError | None) -> None:
         """The coordinator has it, or it failed so; the first word counts."""
@@ -158,8 +158,8 @@ class Commits(Recoverable):
 
     _queue    commits that have not ended, in order; those with `sent` are in the request that is in flight
     _rows     what that request commits
-    _ids      those of its topics when it was made: it never goes to one that is made anew under the name
-    _sent_as  the member it names: as whom it was made, whoever that consumer is when it is written
+    _sent     that request, of the member as whom it was made, whoever that consumer is when it is written, and of the
+              topics of then: it never goes to one that is made anew under the name
     """
 
     def __init__(
@@ -178,8 +178,7 @@ class Commits(Recoverable):
         self.on_confirmed: OnConfirmed | None = None
         self._queue: list[Commit] = []
         self._rows: CommittableOffsets = {}
-        self._ids: dict[str, UUID] = {}
-        self._sent_as: GroupMetadata | None = None
+        self._sent: CommitRequest | None = None
         self._request: Request | WaitingRequest | None = None
         self._again: Timer | None = None
         self._failures = 0
@@ -199,7 +198,7 @@ class Commits(Recoverable):
 
     def commit(
         self,
-        rows: Mapping[TopicPartition, OffsetAndMetadata],
+        rows: CommittableOffsets,
         now: float,
         deadline: float,
         on_done: OnDone | None = None,
@@ -223,8 +222,8 @@ class Commits(Recoverable):
 
     def end_decided(self, now: float) -> None:
         """Ends those that are decided, up to the first that is not."""
-        if self._is_ending or not self._queue:
-            return  # within one that ends: the loop below goes on
+        if self._is_ending or not self._queue or not self._queue[0].is_decided:
+            return  # nothing to do, or within one that ends: the loop below goes on
         self._is_ending = True
         try:
             while self._queue and self._queue[0].is_decided:
@@ -255,20 +254,21 @@ class Commits(Recoverable):
     def _pump(self, now: float) -> None:
         """Sends everything that is not decided, unless a request is in flight or has to wait."""
         if self._queue and self._request is None and self._again is None:
-            rows = self._gather()
+            member = self.member
+            rows = self._gather(member)
             if rows:
-                self._send(rows, now)
+                self._send(rows, member, now)
         self.end_decided(now)
 
     @property
     def _undecided(self) -> list[Commit]:
         return [call for call in self._queue if not call.is_decided]
 
-    def _gather(self) -> CommittableOffsets:
+    def _gather(self, member: GroupMetadata) -> CommittableOffsets:
         """What is to be sent; decides the calls of which nothing is left, or may be sent."""
         rows: CommittableOffsets = {}
         for call in self._undecided:
-            error = self._why_not(call)
+            error = self._why_not(call, member)
             if error is not None or not call.left:
                 call.decide(error)
                 continue
@@ -279,25 +279,25 @@ class Commits(Recoverable):
                 call.left = {tp: rows[tp] for tp in call.left}  # what goes again may not undo what was sent after it
         return rows
 
-    def _send(self, rows: CommittableOffsets, now: float) -> None:
+    def _send(self, rows: CommittableOffsets, member: GroupMetadata, now: float) -> None:
+        ids = {topic: self.subscription.topic_id(topic) for topic in {topic for topic, _ in rows}}
+        if self._sent is None or not self._sent.is_for(rows, member, ids):
+            self._sent = CommitRequest(rows, member, ids)
         self._rows = rows
-        self._ids = {topic: self.subscription.topic_id(topic) for topic in dict.fromkeys([tp[0] for tp in rows])}
-        self._sent_as = self.member
         request = self._coordinator.request(
             OFFSET_COMMIT,
-            partial(commit_request, rows, self._sent_as, self._ids),
+            partial(self._sent.message, rows),
             self._on_response,
             self._on_error,
             now,
             purpose=self._membership.purpose,
-            versions=versions_for(OFFSET_COMMIT, self._ids.values()),
+            versions=self._sent.versions,
         )
         if not request.done:
             self._request = request
 
-    def _why_not(self, call: Commit) -> KafkaError | None:
+    def _why_not(self, call: Commit, member: GroupMetadata) -> KafkaError | None:
         """Why the commit cannot be sent, now that the group is in the generation that it is in."""
-        member = self.member
         if not call.left or call.late is not None:
             return call.late
         if self._membership.active and member.generation_id < 0:
@@ -325,8 +325,8 @@ class Commits(Recoverable):
             return CommitFailedError(
                 f"{call.name} was not sent: {anew[0].topic!r} was recreated meanwhile, and has other records"
             )
-        for tp in anew:
-            del call.left[tp]
+        if anew:
+            call.leave_out(set(anew))
         return None
 
     def _is_kept(self, state: PartitionState | None, tp: TopicPartition) -> bool:
@@ -335,40 +335,51 @@ class Commits(Recoverable):
     # -- answers ----------------------------------------------------------------------------------------------------
 
     def _on_response(self, response: protocol.OffsetCommitResponse, version: int, now: float) -> None:
-        codes = dict(codes_in(response, {topic_id: name for name, topic_id in self._ids.items()}))
-        self._membership.log.committed(self._rows, codes)
-        confirmed = {tp: row for tp, row in self._rows.items() if codes.get(tp) == NONE}
+        assert self._sent is not None
+        rows, codes = self._rows, dict(codes_in(response, self._sent.names))
+        self._membership.log.committed(rows, codes)
+        confirmed = {tp: row for tp, row in rows.items() if codes.get(tp) == NONE}
         if confirmed:
             self._store(confirmed)
-        retry: KafkaError | None = None
-        for tp in self._rows if len(confirmed) < len(self._rows) else ():
-            if tp in confirmed:
-                continue
-            error = self._error(tp, codes.get(tp), now)
-            if is_retriable(error):
-                retry = error
-                self._leave_out_if_deleted(tp)
-            else:
-                self._fail(tp, error)
+        refused = [tp for tp in rows if tp not in confirmed] if len(confirmed) < len(rows) else ()
+        retry = self._take_errors(refused, codes, now)
         if self.on_confirmed is not None and confirmed:
             self.on_confirmed(confirmed)
         self.end_decided(now)
         self._go_on(retry, throttle_s(response.throttle_time_ms), now)
 
+    def _take_errors(
+        self, refused: Iterable[TopicPartition], codes: Mapping[tuple[str, int], int], now: float
+    ) -> KafkaError | None:
+        """Takes in why these partitions are not confirmed; returns an error that may pass, if there is one."""
+        passing: KafkaError | None = None
+        deleted: set[TopicPartition] = set()
+        for tp in refused:
+            error = self._error(tp, codes.get(tp), now)
+            if not is_retriable(error):
+                self._fail(tp, error)
+                continue
+            passing = error
+            if self._core.cluster.is_missing(tp.topic, tp.partition):
+                deleted.add(tp)
+        if deleted:
+            self._leave_out(deleted)
+        return passing
+
     def _store(self, confirmed: CommittableOffsets) -> None:
         self._on_stored(confirmed)
         for call in self._undecided:
             if call.sent:
-                call.left = {tp: row for tp, row in call.left.items() if tp not in confirmed}
+                call.leave_out(confirmed)
                 if not call.left:
                     call.decide(None)
 
-    def _leave_out_if_deleted(self, tp: TopicPartition) -> None:
-        if not self._core.cluster.missing(tp.topic, tp.partition):
-            return
+    def _leave_out(self, deleted: set[TopicPartition]) -> None:
         for call in self._undecided:
-            if call.sent and call.leaves_out_deleted and call.left.pop(tp, None) is not None and not call.left:
-                call.decide(None)
+            if call.sent and call.leaves_out_deleted:
+                call.leave_out(deleted)
+                if not call.left:
+                    call.decide(None)
 
     def _fail(self, tp: TopicPartition, error: KafkaError) -> None:
         for call in self._undecided:
@@ -390,7 +401,7 @@ class Commits(Recoverable):
         return error
 
     def _of_member(self, error: BrokerError, what: str, now: float) -> KafkaError:
-        if self._sent_as != self.member:
+        if self._sent is None or self._sent.member != self.member:
             return _PassingError(f"{error}; the member has joined another generation since")
         if error.code == ILLEGAL_GENERATION and self._membership.is_joining:
             return _PassingError(f"{error}; the member is joining the next generation")

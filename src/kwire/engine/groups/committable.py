@@ -18,6 +18,7 @@ from kwire.errors import ConfigError
 
 CommittableOffsets = dict[TopicPartition, OffsetAndMetadata]
 
+_MAPPINGS = (dict, Mapping)  # what is a dict is found out at once
 _MAX_EPOCH = 2**31 - 1
 _WANTED = "the records of a poll, one record, or a mapping {(topic, partition): offset} of the next records to read"
 
@@ -27,18 +28,18 @@ def committable(what: object, name: str = "what") -> CommittableOffsets | None:
     None."""
     if what is None:
         return None
+    if isinstance(what, _MAPPINGS):
+        rows: CommittableOffsets = {}
+        for entry, row in what.items():
+            tp = arguments.partition(entry)
+            rows[tp] = _row(tp, row)
+        return rows
     if isinstance(what, ConsumerRecords):
         parts = what.by_partition().items()
         return {tp: OffsetAndMetadata(records[-1].offset + 1) for tp, records in parts if len(records)}
     what = as_received(what)
     if isinstance(what, ConsumerRecord):
         return {TopicPartition(what.topic, what.partition): OffsetAndMetadata(what.offset + 1)}
-    if isinstance(what, Mapping):
-        rows: CommittableOffsets = {}
-        for entry, row in what.items():
-            tp = arguments.partition(entry)
-            rows[tp] = _row(tp, row)
-        return rows
     raise ConfigError(f"{name}={what!r}: expected {_WANTED}")
 
 

@@ -82,16 +82,15 @@ class GroupOffsets:
     ) -> Call:
         """Commits these offsets, or all that was handed out: by that the caller says to be done with what precedes.
 
-        `given` is what the caller has named them by.
+        `rows` is the callee's from now on; `given` is what the caller has named them by.
         """
         self._core.retry_refused(now)
         if rows is None:
             return self._commits.commit(self._take_all_for_finished(), now, deadline, on_done)
-        chosen = dict(rows)
         late = why_not_alone(given, rows, self._subscription, is_member=self._membership.active)
         if late is None:
-            self._take_for_finished(chosen)
-        return self._commits.commit(chosen, now, deadline, on_done, late=late)
+            self._take_for_finished(rows)
+        return self._commits.commit(rows, now, deadline, on_done, late=late)
 
     def _take_all_for_finished(self) -> CommittableOffsets:
         """The positions that have moved; the caller is done with what precedes them."""
@@ -100,18 +99,18 @@ class GroupOffsets:
             state.unfinished = None
         return {state.tp: _row(state.delivered) for state in moved}
 
-    def _take_for_finished(self, chosen: CommittableOffsets) -> None:
+    def _take_for_finished(self, rows: CommittableOffsets) -> None:
         """The caller is done with what precedes these offsets; adds the leader epochs that are known."""
         states = self._subscription.states
-        for tp, row in chosen.items():
+        for tp, row in rows.items():
             state = states.get(tp)
             if state is None:
                 continue
             if state.position == row.offset:
                 state.unfinished = None
                 if row.leader_epoch is None and (epoch := state.delivered[1]) >= 0:
-                    chosen[tp] = OffsetAndMetadata(row.offset, row.metadata, epoch)
-            elif state.finished[0] < row.offset < state.position:
+                    rows[tp] = OffsetAndMetadata(row.offset, row.metadata, epoch)
+            elif state.unfinished is not None and state.unfinished[0] < row.offset < state.position:
                 state.unfinished = (row.offset, NO_EPOCH if row.leader_epoch is None else row.leader_epoch)
 
     def metadata(self) -> ConsumerGroupMetadata:

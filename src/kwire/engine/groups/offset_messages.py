@@ -15,6 +15,7 @@ from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.groups.membership import GroupMetadata
+from kwire.schema.api_keys import OFFSET_COMMIT
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -50,41 +51,67 @@ def _versions_by_name(api_key: int) -> range:
 # -- commit -----------------------------------------------------------------------------------------------------------
 
 
-def commit_request(
-    rows: Mapping[TopicPartition, OffsetAndMetadata], member: GroupMetadata, ids: Mapping[str, UUID], version: int
-) -> protocol.OffsetCommitRequest:
-    """The request that commits these; `ids` has the topics' where the version names them so."""
-    made = protocol.OffsetCommitRequest
-    partition = made.OffsetCommitRequestTopic.OffsetCommitRequestPartition
-    topics: dict[str, list[CommitPartition]] = defaultdict(list)
-    for (topic, number), (offset, metadata, epoch) in rows.items():
-        topics[topic].append(
-            partition(
-                partition_index=number,
-                committed_offset=offset,
-                committed_leader_epoch=_NO_EPOCH if epoch is None else epoch,
-                committed_metadata=metadata,
-            )
+class CommitRequest:
+    """OffsetCommit of these partitions by that member. `ids` has those of topics where they are known, `names` the way
+    back; `versions` can name the topics so.
+
+    Most commits of a consumer are of the same partitions as the one before: one message takes the offsets of each.
+    """
+
+    def __init__(
+        self, partitions: Iterable[TopicPartition], member: GroupMetadata, ids: Mapping[str, UUID] | None = None
+    ) -> None:
+        made = protocol.OffsetCommitRequest.OffsetCommitRequestTopic.OffsetCommitRequestPartition
+        self.member = member
+        self.ids = {} if ids is None else ids
+        self.names = {topic_id: name for name, topic_id in self.ids.items()}
+        self.versions = versions_for(OFFSET_COMMIT, self.ids.values())
+        self._partitions = {tp: made(partition_index=tp[1]) for tp in partitions}
+        self._last: tuple[int, protocol.OffsetCommitRequest] | None = None
+
+    def is_for(self, rows: Mapping[TopicPartition, object], member: GroupMetadata, ids: Mapping[str, UUID]) -> bool:
+        """Whether it is of these."""
+        return self._partitions.keys() == rows.keys() and self.member == member and self.ids == ids
+
+    def message(self, rows: Mapping[TopicPartition, OffsetAndMetadata], version: int) -> protocol.OffsetCommitRequest:
+        """The message that commits these, of all its partitions; valid until the next one is asked for."""
+        for tp, (offset, metadata, epoch) in rows.items():
+            partition = self._partitions[tp]
+            partition.committed_offset = offset
+            partition.committed_leader_epoch = _NO_EPOCH if epoch is None else epoch
+            partition.committed_metadata = metadata
+        if self._last is None or self._last[0] != version:
+            self._last = version, self._made(version)
+        return self._last[1]
+
+    def _made(self, version: int) -> protocol.OffsetCommitRequest:
+        made, member = protocol.OffsetCommitRequest, self.member
+        topics: dict[str, list[CommitPartition]] = defaultdict(list)
+        for tp, partition in self._partitions.items():
+            topics[tp[0]].append(partition)
+        by_id = version > _LAST_VERSION_BY_NAME
+        return made(
+            group_id=member.group_id,
+            generation_id_or_member_epoch=member.generation_id,
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id if version >= _FIRST_VERSION_WITH_INSTANCE else None,
+            topics=[
+                made.OffsetCommitRequestTopic(topic_id=self.ids[name], partitions=partitions)
+                if by_id
+                else made.OffsetCommitRequestTopic(name=name, partitions=partitions)
+                for name, partitions in topics.items()
+            ],
         )
-    by_id = version > _LAST_VERSION_BY_NAME
-    return made(
-        group_id=member.group_id,
-        generation_id_or_member_epoch=member.generation_id,
-        member_id=member.member_id,
-        group_instance_id=member.group_instance_id if version >= _FIRST_VERSION_WITH_INSTANCE else None,
-        topics=[
-            made.OffsetCommitRequestTopic(topic_id=ids[name], partitions=partitions)
-            if by_id
-            else made.OffsetCommitRequestTopic(name=name, partitions=partitions)
-            for name, partitions in topics.items()
-        ],
-    )
 
 
 def codes_in(response: protocol.OffsetCommitResponse, names: Mapping[UUID, str]) -> list[tuple[tuple[str, int], int]]:
     """The error codes of partitions, by topic and number; `names` has those of topics by id."""
-    named = [(topic.name or names.get(topic.topic_id, ""), topic.partitions) for topic in response.topics]
-    return [((name, row.partition_index), row.error_code) for name, rows in named for row in rows]
+    return [
+        ((name, row.partition_index), row.error_code)
+        for topic in response.topics
+        for name in (topic.name or names.get(topic.topic_id, ""),)
+        for row in topic.partitions
+    ]
 
 
 # -- fetch ------------------------------------------------------------------------------------------------------------

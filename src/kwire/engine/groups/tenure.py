@@ -107,7 +107,9 @@ def why_not_alone(
 ) -> CommitFailedError | None:
     """As `why_not` for a commit without a transaction. Offsets that are given as such, by a consumer that has left its
     group, are the caller's to know."""
-    if rows is None or not (is_member or isinstance(as_received(given), ConsumerRecords | ConsumerRecord)):
+    if rows is None or not subscription.ended:
+        return None
+    if not (is_member or isinstance(as_received(given), ConsumerRecords | ConsumerRecord)):
         return None
     return why_not(given, rows, subscription.ended, subscription.withdrawn)
 
