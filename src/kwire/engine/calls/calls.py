@@ -33,16 +33,17 @@ class Call(Recoverable):
 
     recovers = True
 
+    done = False
+    result: Any = None
+    error: KafkaError | None = None
+    _last: KafkaError | None = None
+    _failures = 0
+    _retry: Timer | None = None
+
     def __init__(self, core: Services, what: str, deadline: float, on_done: OnDone | None = None) -> None:
         self.core = core
         self.what = what
-        self.done = False
-        self.result: Any = None
-        self.error: KafkaError | None = None
         self._on_done = on_done
-        self._last: KafkaError | None = None
-        self._failures = 0
-        self._retry: Timer | None = None
         self._limit = core.call_at(deadline, self._out_of_time)
         if self.recovers:
             self.recover_with(core)

@@ -49,6 +49,9 @@ class HandOut:
     def settle(self, *, finished: bool) -> bool:
         """Settles what was handed out: True if some of it did not arrive and waits again. By a poll it is `finished`,
         by any other call perhaps not."""
+        if not (self.states or self._unfinished or self._again or self.iterator is not None):
+            self.arrived = False
+            return False
         again, self._again = self._again, False
         if self.iterator is not None:
             given = self.iterator.end()

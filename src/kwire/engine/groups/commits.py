@@ -84,6 +84,10 @@ class Commit(Call):
 
     recovers = False
 
+    sent = False
+    is_decided = False
+    verdict: KafkaError | None = None
+
     def __init__(
         self,
         commits: Commits,
@@ -100,9 +104,6 @@ class Commit(Call):
         self.rows = self.left = rows
         self.states = commits.subscription.states
         self.member = commits.member
-        self.sent = False
-        self.is_decided = False
-        self.verdict: KafkaError | None = None
         self._commits = commits
         super().__init__(core, "", deadline, on_done)
 
@@ -253,7 +254,9 @@ class Commits(Recoverable):
 
     def _pump(self, now: float) -> None:
         """Sends everything that is not decided, unless a request is in flight or has to wait."""
-        if self._queue and self._request is None and self._again is None:
+        if not self._queue:
+            return
+        if self._request is None and self._again is None:
             member = self.member
             rows = self._gather(member)
             if rows:
@@ -267,7 +270,9 @@ class Commits(Recoverable):
     def _gather(self, member: GroupMetadata) -> CommittableOffsets:
         """What is to be sent; decides the calls of which nothing is left, or may be sent."""
         rows: CommittableOffsets = {}
-        for call in self._undecided:
+        for call in self._queue:
+            if call.is_decided:
+                continue
             error = self._why_not(call, member)
             if error is not None or not call.left:
                 call.decide(error)
@@ -341,12 +346,13 @@ class Commits(Recoverable):
         confirmed = {tp: row for tp, row in rows.items() if codes.get(tp) == NONE}
         if confirmed:
             self._store(confirmed)
-        refused = [tp for tp in rows if tp not in confirmed] if len(confirmed) < len(rows) else ()
-        retry = self._take_errors(refused, codes, now)
+        retry: KafkaError | None = None
+        if len(confirmed) < len(rows):
+            retry = self._take_errors([tp for tp in rows if tp not in confirmed], codes, now)
         if self.on_confirmed is not None and confirmed:
             self.on_confirmed(confirmed)
         self.end_decided(now)
-        self._go_on(retry, throttle_s(response.throttle_time_ms), now)
+        self._go_on(retry, throttle_s(response.throttle_time_ms) if response.throttle_time_ms else 0.0, now)
 
     def _take_errors(
         self, refused: Iterable[TopicPartition], codes: Mapping[tuple[str, int], int], now: float
@@ -368,11 +374,14 @@ class Commits(Recoverable):
 
     def _store(self, confirmed: CommittableOffsets) -> None:
         self._on_stored(confirmed)
-        for call in self._undecided:
-            if call.sent:
+        is_all = len(confirmed) == len(self._rows)
+        for call in self._queue:
+            if call.is_decided or not call.sent:
+                continue
+            if not is_all:
                 call.leave_out(confirmed)
-                if not call.left:
-                    call.decide(None)
+            if is_all or not call.left:
+                call.decide(None)
 
     def _leave_out(self, deleted: set[TopicPartition]) -> None:
         for call in self._undecided:
