@@ -272,3 +272,18 @@ def test_a_partition_that_went_is_kept_by_nobody_though_its_position_was_never_c
         assert read.moved == {read.state(T0)}
         read.assign_by_group([], 0.0)
         assert not read.moved
+
+
+def test_only_what_is_held_anew_has_all_partitions_looked_at() -> None:
+    """A member holds what it gives back twice: before its last commit, and for its listener."""
+    polls = Polls(LogBroker())
+    polls.subscription.assign([T0, T1], polls.world.now)
+    looks: list[float] = []
+    polls.subscription._on_change = looks.append
+    polls.subscription.set_revoking([T0], 1.0)
+    polls.subscription.set_revoking([T0], 2.0)
+    polls.subscription.set_revoking([T0, T1], 3.0)
+    polls.subscription.release([T1, TopicPartition("gone", 0)], 4.0)
+    polls.subscription.release([T1], 5.0)
+    assert looks == [1.0, 3.0, 4.0]
+    assert [state.held for state in polls.subscription.states.values()] == [True, False]

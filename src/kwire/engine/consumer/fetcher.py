@@ -308,7 +308,7 @@ class Fetcher(Recoverable):
     def _note_buffered(self) -> None:
         """Finds the partitions with something to hand out, in turn, and counts the records of each broker."""
         states = self.subscription.states.values()
-        self._ready = deque(sorted((state for state in states if state.holds_records), key=_order))
+        self._ready = deque(sorted([state for state in states if state.chunks and state.holds_records], key=_order))
         for source in self._sources.values():
             source.buffered = 0
         for state in self._ready:
@@ -345,13 +345,14 @@ class Fetcher(Recoverable):
         """Queues the partitions to be asked for at their brokers, in turn."""
         for source in self._sources.values():
             source.queue.clear()
-        for state in sorted(self.subscription.states.values(), key=_order):
-            if state.wants_fetch(now):
-                node = self._node_of(state, now)
-                if node is None:
-                    self._is_settled = False
-                elif self.positions.is_checked(state):
-                    self._source(node).queue.append(state)
+        states = self.subscription.states.values()
+        wanting = [state for state in states if not (state.in_flight or state.stopped) and state.wants_fetch(now)]
+        for state in sorted(wanting, key=_order):
+            node = self._node_of(state, now)
+            if node is None:
+                self._is_settled = False
+            elif self.positions.is_checked(state):
+                self._source(node).queue.append(state)
 
     def _source(self, node: int) -> Source:
         found = self._sources.get(node)

@@ -101,7 +101,7 @@ class PositionLookup(Recoverable):
                 self._begin_look_up(state, now)
                 if not state.in_flight and state.fault is None and now >= state.retry_at:
                     new.append(state)
-            elif state.position >= 0:
+            elif state.fetch_at >= 0:
                 if self._must_be_checked(state):
                     leader = self.leader(state, now)
                     if leader is not None and not state.in_flight and now >= state.retry_at:
@@ -265,8 +265,10 @@ class PositionLookup(Recoverable):
 
     def _must_be_checked(self, state: PartitionState) -> bool:
         """Whether the leader changed since the position was known to be right; as long, nothing is fetched."""
-        epoch = self._core.cluster.leader_epoch(state.tp.topic, state.tp.partition)
-        if state.fetch_at < 0 or state.fault is not None or epoch <= state.checked_epoch:
+        if state.fetch_at < 0 or state.fault is not None:
+            return False
+        epoch = self._core.cluster.leader_epoch(*state.tp)
+        if epoch <= state.checked_epoch:
             return False
         if state.offset_epoch in (NO_EPOCH, epoch):
             if not state.in_flight:  # else records of an earlier epoch may be on their way

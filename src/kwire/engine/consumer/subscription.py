@@ -120,11 +120,14 @@ class Subscription:
         self._hold(partitions, True, now)
 
     def _hold(self, partitions: Iterable[TopicPartition], held: bool, now: float) -> None:
+        changed = False
         for tp in partitions:
             state = self.states.get(tp)
-            if state is not None:
+            if state is not None and state.held != held:
                 state.held = held
-        self._on_change(now)
+                changed = True
+        if changed:
+            self._on_change(now)
 
     def on_metadata(self, now: float) -> None:
         """Follows the topics subscribed to: new partitions, topics made anew with fewer, topics that are refused."""

@@ -102,15 +102,17 @@ class Metadata:
 
     def leader(self, topic: str, partition: int) -> int:
         """The id of the partition's leader; NO_LEADER where none is known."""
-        info = self.topics.get(topic)
-        found = info.partitions.get(partition) if info is not None else None
-        return found.leader if found is not None else NO_LEADER
+        try:
+            return self.topics[topic].partitions[partition].leader
+        except KeyError:
+            return NO_LEADER
 
     def leader_epoch(self, topic: str, partition: int) -> int:
         """The epoch of that leader; -1 where not known."""
-        info = self.topics.get(topic)
-        found = info.partitions.get(partition) if info is not None else None
-        return found.leader_epoch if found is not None else -1
+        try:
+            return self.topics[topic].partitions[partition].leader_epoch
+        except KeyError:
+            return -1
 
     def topic_id(self, name: str) -> UUID:
         """The topic's id; all zeros where the cluster has no ids."""
