@@ -11,16 +11,16 @@ SLOW = {
     "asyncio", "contextlib", "dataclasses", "enum", "inspect", "logging", "numpy", "pandas", "platform", "pyarrow",
     "pyspark", "random", "re", "socket", "ssl", "threading", "traceback", "typing", "uuid", "warnings",
 }  # fmt: skip
-# `socket` brings enum; whatever brings importlib brings warnings.
+# Whatever brings importlib brings warnings.
 ALLOWED = {
     "import kwire": set(),
     "import kwire.errors": set(),
     "import kwire.records": {"warnings"},
     "from kwire import records": {"warnings"},
     "from kwire import registry": {"warnings"},
-    "from kwire import Producer": {"enum", "socket", "threading", "warnings"},
-    "from kwire import Consumer": {"contextlib", "enum", "socket", "threading", "warnings"},
-    "from kwire import Admin": {"enum", "socket", "threading", "warnings"},
+    "from kwire import Producer": {"threading", "warnings"},
+    "from kwire import Consumer": {"contextlib", "threading", "warnings"},
+    "from kwire import Admin": {"threading", "warnings"},
 }
 ROOMS_OF_A_PRODUCER = {
     "kwire", "kwire.drivers", "kwire.engine", "kwire.engine.calls", "kwire.engine.common", "kwire.engine.connections",

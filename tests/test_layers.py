@@ -29,7 +29,19 @@ KWIRE_IN_THE_EXTENSION = {
     "kwire.compression",
     "kwire.records",
 }
-IO_AND_CLOCKS = {"socket", "ssl", "select", "selectors", "asyncio", "time", "random", "logging", "os", "subprocess"}
+IO_AND_CLOCKS = {
+    "_socket",
+    "socket",
+    "ssl",
+    "select",
+    "selectors",
+    "asyncio",
+    "time",
+    "random",
+    "logging",
+    "os",
+    "subprocess",
+}
 FOREIGN_IN_THE_EXTENSION = {"kwire", "cython", "cpython", "libc", "pyarrow"}
 HEADER = re.compile(r'^cdef extern from "([\w./<>]+)"', re.MULTILINE)
 CONTENTS = re.compile(r'^# ((?:codec: )?[a-z]+)$|^include "([\w/.]+)"', re.MULTILINE)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import socket
 import sys
 import weakref
 from collections.abc import Callable
@@ -35,7 +36,7 @@ from kwire._typing import Any, override
 from kwire.drivers.apart import future_of_thread
 from kwire.drivers.loggers import LateLogger
 from kwire.drivers.loop_socket import LoopSocket
-from kwire.drivers.sockets import TOO_SLOW, SocketAddress, cause_of, literal, make_socket, unresolved
+from kwire.drivers.sockets import TOO_SLOW, SocketAddress, cause_of, literal, prepare, unresolved
 from kwire.engine.connections.connection import Connection
 from kwire.engine.core import Core
 from kwire.errors import ClientClosedError, ConcurrentUseError
@@ -361,8 +362,6 @@ class LoopDriver(LoopDriverBase):
         return reason
 
     async def _look_up(self, sock: LoopSocket) -> list[SocketAddress]:
-        import socket
-
         assert self._loop is not None
         address = sock.connection.address
         try:
@@ -374,7 +373,8 @@ class LoopDriver(LoopDriverBase):
     async def _open(self, sock: LoopSocket, family: int, target: Any) -> None:
         assert self._loop is not None
         settings = self.core.settings
-        made = make_socket(family, settings.send_buffer_bytes, settings.receive_buffer_bytes)
+        made = socket.socket(family, socket.SOCK_STREAM)
+        prepare(made, settings.send_buffer_bytes, settings.receive_buffer_bytes)
         try:
             await self._loop.sock_connect(made, target)
             sock.socket = made

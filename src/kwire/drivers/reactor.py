@@ -37,8 +37,8 @@ Fork. A child process may not use what its parent opened: every entry raises the
 
 from __future__ import annotations
 
+import _socket
 import os
-import socket
 import sys
 import threading
 import time
@@ -97,7 +97,7 @@ class _Socket(SocketBase):
         super().__init__(connection)
         self.addresses: deque[SocketAddress] = deque()
         self.tls: TlsConnection | None = None
-        self.socket: socket.socket | None = None
+        self.socket: _socket.socket | None = None
         self.error = ""
 
 
@@ -133,7 +133,7 @@ class Reactor(ReactorBase):
         self._tls = _tls_of(core)
         self._waiting = 0
         self._kept_waiting = False
-        self._wakers: tuple[socket.socket, socket.socket] | None = None
+        self._wakers: tuple[_socket.socket, _socket.socket] | None = None
         self._pid = os.getpid()
         core.run_apart = partial(run_on_a_thread, weakref.ref(self))
         _reactors.add(self)
@@ -214,7 +214,7 @@ class Reactor(ReactorBase):
     def _open(self) -> None:
         """Makes the pair of sockets that wakes a driver that polls."""
         try:
-            reader, writer = self._wakers = socket.socketpair()
+            reader, writer = self._wakers = _socket.socketpair()
         except OSError as error:
             raise KafkaError(f"the sockets that wake the driver cannot be opened: {error}") from error
         reader.setblocking(False)
@@ -446,7 +446,7 @@ class Reactor(ReactorBase):
                 return
         self._lost(sock, sock.error or "the name has no address", now)
 
-    def _too_slow(self, sock: _Socket, tried: socket.socket, now: float) -> None:
+    def _too_slow(self, sock: _Socket, tried: _socket.socket, now: float) -> None:
         if sock.socket is tried and not sock.connected and sock.addresses:
             sock.error = TOO_SLOW
             self._next_address(sock, now)

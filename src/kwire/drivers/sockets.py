@@ -1,13 +1,15 @@
 """TCP sockets for the drivers: names looked up off the calling thread, connections opened without blocking.
 
 Layer 4. Nothing here knows the engine: an address goes in, a connected socket or the cause why there is none comes out.
+The module `_socket` has all that is needed here; `socket` would bring enum and selectors along, a fifth of an import.
 """
 
 from __future__ import annotations
 
+import _socket
 import errno
 import os
-import socket
+import sys
 from collections.abc import Callable
 
 from kwire.drivers.name_lookups import NameLookups
@@ -17,7 +19,7 @@ from kwire.errors.wording import Cause
 SocketAddress = tuple[int, tuple[object, ...]]
 """Address family and what connect() takes."""
 
-NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
+NO_SIGNAL = getattr(_socket, "MSG_NOSIGNAL", 0)
 """A flag of send(): a broker that is gone is an error, also where the process lets SIGPIPE end it."""
 
 TOO_SLOW = Cause("no answer to the connection attempt", "timeout")
@@ -34,20 +36,24 @@ _KINDS = {
 
 def literal(address: Address) -> list[SocketAddress] | None:
     """The socket address of an IPv4 or IPv6 literal; None for a name."""
-    for family in (socket.AF_INET, socket.AF_INET6):
+    for family in (_socket.AF_INET, _socket.AF_INET6):
         try:
-            socket.inet_pton(family, address.host)
+            _socket.inet_pton(family, address.host)
         except (OSError, ValueError):
             continue
-        rest = (0, 0) if family == socket.AF_INET6 else ()
+        rest = (0, 0) if family == _socket.AF_INET6 else ()
         return [(family, (address.host, address.port, *rest))]
     return None
 
 
 def resolve(address: Address) -> tuple[list[SocketAddress], str]:
-    """The socket addresses of a name; the text is "" if all went well, else why there are none. Blocks."""
+    """The socket addresses of a name; the text is "" if all went well, else why there are none. Blocks.
+
+    A program that replaces `socket.getaddrinfo` has imported `socket`, and is asked.
+    """
+    asked = sys.modules.get("socket", _socket)
     try:
-        rows = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        rows = asked.getaddrinfo(address.host, address.port, type=_socket.SOCK_STREAM)
     except (OSError, ValueError, OverflowError) as error:
         return [], unresolved(address, error)
     return list(dict.fromkeys((row[0], row[4]) for row in rows)), ""
@@ -85,24 +91,23 @@ _lookups: NameLookups[Address, list[SocketAddress]] = NameLookups(resolve, [])
 os.register_at_fork(after_in_child=_lookups.reset)
 
 
-def make_socket(family: int, send_buffer: int, receive_buffer: int) -> socket.socket:
-    """A socket that does not block, with these sizes of its buffers (-1: the system's)."""
-    made = socket.socket(family, socket.SOCK_STREAM)
+def prepare(made: _socket.socket, send_buffer: int, receive_buffer: int) -> None:
+    """Makes a new socket one that does not block, with these sizes of its buffers (-1: the system's)."""
     made.setblocking(False)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    made.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
+    made.setsockopt(_socket.SOL_SOCKET, _socket.SO_KEEPALIVE, 1)
     if send_buffer > 0:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
+        made.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, send_buffer)
     if receive_buffer > 0:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-    return made
+        made.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, receive_buffer)
 
 
-def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> tuple[socket.socket | None, str]:
+def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> tuple[_socket.socket | None, str]:
     """Begins to connect; the socket, if there is one, and the reason if that failed at once."""
     family, target = where
     try:
-        made = make_socket(family, send_buffer, receive_buffer)
+        made = _socket.socket(family, _socket.SOCK_STREAM)
+        prepare(made, send_buffer, receive_buffer)
     except OSError as error:  # too many open files, or no such family here
         return None, str(error)
     try:
@@ -112,7 +117,7 @@ def open_socket(where: SocketAddress, send_buffer: int, receive_buffer: int) -> 
     return made, "" if code in _IN_PROGRESS or code == 0 else cause_of_errno(code)
 
 
-def connect_error(made: socket.socket) -> str:
+def connect_error(made: _socket.socket) -> str:
     """Why a connect in progress failed; "" if it did not."""
-    code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    code = made.getsockopt(_socket.SOL_SOCKET, _socket.SO_ERROR)
     return cause_of_errno(code) if code else ""

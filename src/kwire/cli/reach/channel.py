@@ -15,7 +15,7 @@ from kwire import protocol
 from kwire._codec import Buffer, FrameReceiver
 from kwire.drivers.apart import future_of_thread
 from kwire.drivers.plaintext_probe import PlaintextProbe
-from kwire.drivers.sockets import SocketAddress, make_socket
+from kwire.drivers.sockets import SocketAddress, prepare
 from kwire.drivers.tls import RECEIVED_AT_ONCE, Agreed, TlsClient, TlsStream
 from kwire.engine.common.addresses import Address
 from kwire.engine.connections.connections import speaks_tls
@@ -30,7 +30,8 @@ Result = TypeVar("Result")
 async def connect(where: SocketAddress) -> socket.socket:
     """A connected socket; OSError where that fails."""
     family, target = where
-    made = make_socket(family, -1, -1)
+    made = socket.socket(family, socket.SOCK_STREAM)
+    prepare(made, -1, -1)
     try:
         await asyncio.get_running_loop().sock_connect(made, target)
     except BaseException:
