@@ -4,6 +4,17 @@ cdef enum:
     ROOM_AT_FIRST = 16
 
 
+cdef extern from "Python.h":
+    PyObject *kw_list_item "PyList_GET_ITEM"(PyObject *list, Py_ssize_t i) noexcept
+
+
+cdef inline void put_at(PyObject *places, Py_ssize_t place, PyObject *item) noexcept:
+    """`places[place] = item` of a list that has the place; Cython calls a function for that, which looks."""
+    cdef PyObject *before = kw_list_item(places, place)
+    kw_set_list_item(places, place, kw_new_reference(item))
+    Py_XDECREF(before)
+
+
 @cython.final
 cdef class Fifo:
     """First in, first out. Only `append` and `insert` may lack memory, and then nothing is changed."""
@@ -26,7 +37,7 @@ cdef class Fifo:
     cdef inline int append(self, object item) except -1:
         if self.count == self.room:
             self._grow()
-        self.places[(self.begin + self.count) & (self.room - 1)] = item
+        put_at(<PyObject *>self.places, (self.begin + self.count) & (self.room - 1), <PyObject *>item)
         self.count += 1
         return 0
 
@@ -35,7 +46,7 @@ cdef class Fifo:
         return PyList_GET_ITEM(self.places, self.begin)
 
     cdef inline int drop_first(self) except -1:
-        self.places[self.begin] = None
+        put_at(<PyObject *>self.places, self.begin, <PyObject *>None)
         self.begin = (self.begin + 1) & (self.room - 1)
         self.count -= 1
         return 0

@@ -27,7 +27,7 @@ cdef class Roll:
         """Adds one that is not enrolled."""
         if self.end - self.begin == self.room:
             self._make_room()
-        self.places[self.end & (self.room - 1)] = item
+        put_at(<PyObject *>self.places, self.end & (self.room - 1), <PyObject *>item)
         self.number(<PyObject *>item, self.end)
         self.end += 1
         self.count += 1
@@ -37,7 +37,7 @@ cdef class Roll:
         """Takes out the one with that number, which it keeps; False if it is not here."""
         if number == NOT_ENROLLED or self.at(number) != <PyObject *>item:
             return False
-        self.places[number & (self.room - 1)] = None
+        put_at(<PyObject *>self.places, number & (self.room - 1), <PyObject *>None)
         self.number(<PyObject *>item, NOT_ENROLLED)
         self.count -= 1
         while self.begin < self.end and self.at(self.begin) == <PyObject *>None:

@@ -5,7 +5,7 @@
  * most KW_POOL_MOST bytes in all: fresh memory costs a page fault for each 4 KiB, more than the work on it, and small
  * blocks by the thousand are what malloc is slow with. Of those that nobody asked for in KW_POOL_AGES_S a part goes back
  * to the system, so that what one burst needed is not kept for ever; a part only, as to free many pages takes long.
- * Once there are some megabytes of blocks, new ones of 16 to 256 KiB are cut from sheets of 2 MiB, for each of which the
+ * Once there is a megabyte of blocks, new ones of 16 to 256 KiB are cut from sheets of 2 MiB, for each of which the
  * system is asked to use one large page: hundreds of page faults less, and addresses that are found sooner. The pages of a
  * piece that goes back to the system do so at once, its addresses with the last piece of its sheet.
  *
@@ -49,7 +49,7 @@
 #define KW_HUGE (2 * KW_HUGE_PAGE)
 #define KW_CUT_LEAST ((size_t)16 << 10)
 #define KW_CUT_MOST ((size_t)256 << 10)
-#define KW_CUT_FROM (2 * KW_HUGE_PAGE) /* bytes of blocks, held or kept */
+#define KW_CUT_FROM KW_LARGE /* bytes of blocks, held or kept */
 #define KW_LINE 64
 #if defined(MADV_HUGEPAGE) && !KW_PLAIN
 #define KW_CUTS 1
