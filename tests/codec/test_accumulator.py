@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 from collections import deque
 from random import Random
@@ -361,6 +362,32 @@ def test_a_partition_that_is_none_is_refused(partition: Any) -> None:
     path.know()
     with pytest.raises(errors.ConfigError):
         path.send(TOPIC, b"v", partition=partition)
+
+
+@pytest.mark.skipif(os.environ.get("KWIRE_EXACT_BLOCKS") == "1", reason="nothing that was freed is kept")
+def test_batches_of_thousands_of_partitions_are_made_without_the_collector_running() -> None:
+    """It runs once for 700 allocations that it counts, over what the process has."""
+    path = Path(batch_size=1000, linger=1.0)
+    path.send(TOPIC, b"")
+    path.know(4096)
+    path.drain()
+
+    def to_all() -> int:
+        before = gc.get_count()[0]
+        for number in range(4096):
+            path.send(TOPIC, b"v", partition=number)
+        counted = gc.get_count()[0] - before
+        for batch in path.drain():
+            path.accumulator.complete(batch, 0, -1, None)
+        return counted
+
+    gc.collect()
+    gc.disable()
+    try:
+        to_all()
+        assert to_all() < 100
+    finally:
+        gc.enable()
 
 
 def test_batches_are_due_in_the_order_of_their_opening_however_many_linger() -> None:

