@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import mmap
 import threading
@@ -145,6 +146,7 @@ def test_buffers_of_buffers_are_released_without_recursion() -> None:
 
 CHUNK = 256 * 1024
 STATM = File("/proc/self/statm")
+SMAPS = File("/proc/self/smaps")
 
 
 def resident_bytes() -> int:
@@ -195,3 +197,32 @@ def let_sheets_go() -> None:
 @pytest.mark.skipif(PLAIN_MEMORY or not STATM.exists(), reason="no sheets, or no /proc to read resident memory from")
 def test_pages_of_a_piece_go_back_while_its_sheet_is_held() -> None:
     runs_in_a_process(let_sheets_go)
+
+
+def flags_of_memory(room: memoryview) -> set[str]:
+    """What the system is told of the pages that it lies in: "hg" asks for large ones, "nh" forbids them."""
+    address = ctypes.addressof(ctypes.c_char.from_buffer(room))
+    inside = False
+    for words in map(str.split, SMAPS.read_text().splitlines()):
+        begin, _, end = words[0].partition("-")
+        if end:
+            inside = int(begin, 16) <= address < int(end, 16)
+        elif inside and words[0] == "VmFlags:":
+            return set(words[1:])
+    raise AssertionError(f"{address:x} is in no mapping")
+
+
+def let_pieces_go() -> None:
+    held = chunks(200)
+    few = held[::8]
+    large = [number for number, room in enumerate(few) if "hg" in flags_of_memory(room)]
+    assert len(large) >= len(few) - 3, "no sheets"
+    held.clear()
+    while pool_statistics()["pooled_bytes"]:
+        let_pool_age()
+    assert [number for number in large if "nh" not in flags_of_memory(few[number])] == []
+
+
+@pytest.mark.skipif(PLAIN_MEMORY or not SMAPS.exists(), reason="no sheets, or no /proc to read of them")
+def test_a_sheet_with_holes_is_not_made_one_large_page_again() -> None:
+    runs_in_a_process(let_pieces_go)

@@ -7,7 +7,8 @@
  * to the system, so that what one burst needed is not kept for ever; a part only, as to free many pages takes long.
  * Once there is a megabyte of blocks, new ones of 16 to 256 KiB are cut from sheets of 2 MiB, for each of which the
  * system is asked to use one large page: hundreds of page faults less, and addresses that are found sooner. The pages of a
- * piece that goes back to the system do so at once, its addresses with the last piece of its sheet.
+ * piece that goes back to the system do so at once, its addresses with the last piece of its sheet. From the first one on
+ * the sheet has usual pages, or the system would soon make one large page of what is left of it, and fill the holes.
  *
  * The pool is dropped after fork() in the child, which cannot know what the parent's other threads were doing with it.
  *
@@ -59,6 +60,7 @@
 
 typedef struct {
     long pieces; /* those in use or kept, and one while more are cut */
+    int has_holes;
     size_t used;
 } kw_sheet;
 
@@ -168,6 +170,7 @@ static kw_block *kw_pool_cut(size_t capacity) {
     if (sheet == NULL || sheet->used + size > KW_HUGE_PAGE) {
         if ((sheet = (kw_sheet *)kw_map(KW_HUGE_PAGE)) == NULL) return NULL;
         sheet->pieces = 1;
+        sheet->has_holes = 0;
         sheet->used = KW_LINE;
         if (kw_pool.sheet != NULL) kw_sheet_release(kw_pool.sheet);
         kw_pool.sheet = sheet;
@@ -180,17 +183,21 @@ static kw_block *kw_pool_cut(size_t capacity) {
     return block;
 }
 
-static void kw_block_free(kw_block *block) {
-    uintptr_t page, begin, end;
-    if (!block->is_cut) {
-        free(block);
-        return;
-    }
-    page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    begin = ((uintptr_t)block + page - 1) & ~(page - 1);
-    end = ((uintptr_t)(block + 1) + block->capacity) & ~(page - 1);
+static void kw_piece_free(kw_block *block) {
+    kw_sheet *sheet = (kw_sheet *)((uintptr_t)block & ~(uintptr_t)(KW_HUGE_PAGE - 1));
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = ((uintptr_t)block + page - 1) & ~(page - 1);
+    uintptr_t end = ((uintptr_t)(block + 1) + block->capacity) & ~(page - 1);
+#ifdef MADV_NOHUGEPAGE
+    if (!__atomic_exchange_n(&sheet->has_holes, 1, __ATOMIC_RELAXED)) madvise(sheet, KW_HUGE_PAGE, MADV_NOHUGEPAGE);
+#endif
     if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
-    kw_sheet_release((kw_sheet *)((uintptr_t)block & ~(uintptr_t)(KW_HUGE_PAGE - 1)));
+    kw_sheet_release(sheet);
+}
+
+static void kw_block_free(kw_block *block) {
+    if (block->is_cut) kw_piece_free(block);
+    else free(block);
 }
 
 static kw_block *kw_block_allocate(size_t capacity) {
