@@ -128,7 +128,7 @@ def _frame_seeds() -> Iterator[bytes]:
             yield b"\0" + struct.pack(">H", len(frame)) + frame
 
 
-@target(seeds=_frame_seeds, traced="testing", max_len=600, budget=MEMORY)
+@target(seeds=_frame_seeds, traced="testing", max_len=700, budget=MEMORY)
 def broker_frames(data: bytes) -> None:
     """bytes as requests to the embedded broker"""
     drawing = Drawing(data)

@@ -165,7 +165,7 @@ def _file_seeds() -> Iterator[bytes]:
         yield bytes([number, 3]) + b"".join(_batches())
 
 
-@target(seeds=_file_seeds, words=WORDS, traced="cli/dumping", max_len=400, budget=(16 << 20, 128 << 10))
+@target(seeds=_file_seeds, words=WORDS, traced="cli/dumping", max_len=800, budget=(16 << 20, 128 << 10))
 def log_files(data: bytes) -> None:
     """a file of each kind as kwire dump prints it"""
     drawing = Drawing(data)

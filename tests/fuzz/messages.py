@@ -65,7 +65,7 @@ def _one_of_each() -> Iterator[bytes]:
             yield struct.pack(">H", number) + typical(cls, version).encode(version)
 
 
-@target(seeds=_one_of_each, mutate=_mutated, words=WORDS, max_len=512, budget=(8 << 20, 16 << 10), share=3)
+@target(seeds=_one_of_each, mutate=_mutated, words=WORDS, max_len=600, budget=(8 << 20, 16 << 10), share=3)
 def messages(data: bytes) -> None:
     """bodies of every request and response, in every version"""
     if len(data) < 2:
@@ -95,7 +95,7 @@ def _framed(cls: Any, version: int, body: bytes) -> bytes:
     return struct.pack(">i", len(head) + len(body)) + head + body
 
 
-@target(seeds=_one_of_each, mutate=_mutated, words=WORDS, max_len=256, traced="schema", budget=(16 << 20, 64 << 10))
+@target(seeds=_one_of_each, mutate=_mutated, words=WORDS, max_len=600, traced="schema", budget=(16 << 20, 64 << 10))
 def described_messages(data: bytes) -> None:
     """what describe says of every message: each byte once, the decoder's values, the decoder's errors"""
     if len(data) < 2:

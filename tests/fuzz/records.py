@@ -42,6 +42,7 @@ from tests.reference.records import BatchFields, PlainRecord
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 BUDGET = 1 << 18
+MOST_SUMMED = 8192
 MEMORY = (8 << 20, 8 << 10)
 WORDS = (
     *(struct.pack(">i", n) for n in (-1, -2, 48, 49, 2**31 - 1, -(2**31))),
@@ -311,16 +312,24 @@ def streams(data: bytes) -> None:
     assert bytes(compression.decompress(codec, again, BUDGET, magic=magic)) == bytes(content)
 
 
-@target(seeds=lambda: [bytes([size]) * size for size in (0, 1, 3, 7, 8, 31, 200)], max_len=512, share=0.3)
+def _checksum_seeds() -> Iterator[bytes]:
+    for size in (0, 1, 3, 7, 8, 31, 200):
+        yield bytes([size]) * size
+    for cut in (0, 1, 100, 255):
+        yield bytes([cut, 63]) + bytes(range(254))
+
+
+@target(seeds=_checksum_seeds, max_len=512, share=0.3)
 def checksums(data: bytes) -> None:
     """the checksums by the processor's instructions and by tables, of any span, continued at any place"""
-    cut = data[0] if data else 0
+    cut = data[0] * 33 if data else 0
+    whole = (data * (1 + (data[1] & 63 if len(data) > 1 else 0)))[:MOST_SUMMED]
     results = []
     was = use_hardware_crc(True)
-    for hardware in (True, False):
-        use_hardware_crc(hardware)
-        results.append(crc32c(data[cut:], crc32c(data[:cut])))
-        results.append(crc32c(data))
+    for hardware, wide in ((True, True), (True, False), (False, False)):
+        use_hardware_crc(hardware, wide)
+        results.append(crc32c(whole[cut:], crc32c(whole[:cut])))
+        results.append(crc32c(whole))
     use_hardware_crc(was)
     assert len(set(results)) == 1
     assert 0 <= xxh32(data) < 1 << 32

@@ -24,6 +24,13 @@ def _quick_collections() -> Iterator[None]:
     gc.unfreeze()
 
 
+def test_the_engine_cuts_no_known_input() -> None:
+    for target in all_targets().values():
+        for data in [*target.seeds(), *read_corpus(target.name)]:
+            with case(target.name, data.hex()):
+                assert len(data) <= target.max_len
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_known_input_is_a_finding(family: str) -> None:

@@ -486,7 +486,7 @@ def _schema_seeds() -> Iterator[bytes]:
 @target(
     seeds=_schema_seeds,
     traced="columns",
-    max_len=600,
+    max_len=700,
     budget=MEMORY,
     words=(b'"type":', b'"record"', b'"fields":', b'"default":', b'"items":', b'"name":', b"[[[[", b"1e999", b"p.M0"),
 )

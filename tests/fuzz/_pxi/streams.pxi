@@ -2,6 +2,7 @@
 # no library is written out and as long as was said. And the checksums, by each way that the processor has.
 
 cdef int64_t STREAM_BUDGET = 1 << 18
+cdef size_t MOST_SUMMED = 8192
 
 
 cdef const char *streams(const uint8_t *data, size_t size) except? NULL:
@@ -68,8 +69,24 @@ cdef uint32_t _plain_crc(uint32_t polynomial, const uint8_t *p, size_t size) noe
     return ~crc
 
 
+cdef uint8_t *_repeated(const uint8_t *data, size_t size, size_t repeated) noexcept nogil:
+    cdef uint8_t *made = <uint8_t *>malloc(max(repeated, <size_t>1))
+    cdef size_t at
+    for at in range(repeated):
+        made[at] = data[at % size]
+    return made
+
+
 cdef const char *checksums(const uint8_t *data, size_t size) except? NULL:
-    cdef size_t cut = min(<size_t>(data[0] if size else 0), size)
+    """Of the bytes as often as the second one says: some ways begin at thousands of them."""
+    cdef size_t repeated = min(size * (1 + (data[1] & 63 if size > 1 else 0)), MOST_SUMMED)
+    cdef uint8_t *made = _repeated(data, size, repeated)
+    cdef const char *wrong = _check_checksums(made, repeated, min(<size_t>(33 * data[0] if size else 0), repeated))
+    free(made)
+    return wrong
+
+
+cdef const char *_check_checksums(const uint8_t *data, size_t size, size_t cut) noexcept nogil:
     cdef uint32_t castagnoli = _plain_crc(0x82F63B78, data, size)
     cdef uint32_t classic = _plain_crc(0xEDB88320, data, size)
     cdef const char *wrong = NULL
