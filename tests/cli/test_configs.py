@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -93,3 +94,20 @@ def test_what_a_broker_is_too_old_for_is_told_with_what_would_do(kwire: Kwire) -
     assert (changed.code, asked.code) == (1, 1)
     assert "does not have it (Kafka 2.3 brought it); single configs can be changed from Kafka 2.3 on" in changed.err
     assert "configs can be asked for from Kafka 0.11 on" in asked.err
+
+
+@pytest.mark.parametrize(
+    ("release", "command"),
+    [
+        ("2.2.0", ("configs", "set", "topics", "orders", "retention.ms=5")),
+        ("4.0.0", ("configs", "list", "groups")),
+        ("3.7.0", ("transactions", "--open-for", "5")),
+        ("4.0.0", ("transactions", "--pattern", "a.*")),
+    ],
+)
+def test_advice_about_old_brokers_has_no_words_of_python(kwire: Kwire, release: str, command: tuple[str, ...]) -> None:
+    """As `alter_configs()` or `min_duration=`."""
+    with Broker(release=release, topics=["orders"]) as old:
+        outcome = kwire(*command, "-b", old.bootstrap_servers)
+    assert (outcome.code, "UNSUPPORTED_VERSION" in outcome.err) == (1, True)
+    assert not re.search(r"\w\(|\w=", outcome.err), outcome.err

@@ -212,7 +212,7 @@ def test_the_old_call_resets_what_it_is_not_given(release: str) -> None:
 def test_a_broker_that_only_replaces_is_not_made_to_change_single_configs() -> None:
     with Broker(release="1.1.1") as broker, Admin(broker.bootstrap_servers) as admin:
         broker.create_topic("t", settings={"segment.ms": "7"})
-        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"from Kafka 2\.3 on; alter_configs\(\)"):
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"from Kafka 2\.3 on; AlterConfigs, which"):
             admin.incremental_alter_configs({T: {"retention.ms": 5}})
         assert broker.request_count("AlterConfigs") == 0
         assert values_of(admin, T) == {"segment.ms": "7"}
@@ -296,7 +296,7 @@ def test_an_older_broker_lists_client_metrics_alone() -> None:
         admin.incremental_alter_configs({("client-metrics", "m"): {"interval.ms": 60_000}})
         assert admin.list_config_resources(["client-metrics"]) == [("client-metrics", "m")]
         assert admin.list_client_metrics_resources() == ["m"]
-        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"from Kafka 4\.1 on; list_topics\(\)"):
+        with pytest.raises(errors.broker.UnsupportedVersionError, match=r"from Kafka 4\.1 on; of topics"):
             admin.list_config_resources(["topic"])
     with Broker(release="2.8.2") as broker, Admin(broker.bootstrap_servers) as admin:
         with pytest.raises(errors.broker.UnsupportedVersionError, match=r"from Kafka 3\.7 on"):

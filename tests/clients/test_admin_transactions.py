@@ -219,8 +219,8 @@ def test_nothing_is_asked_about_nothing() -> None:
     ("release", "call", "advice"),
     [
         ("2.8.2", lambda admin: admin.list_transactions(), "ListTransactions.*does not have it.*since Kafka 3.0"),
-        ("3.5.2", lambda admin: admin.list_transactions(min_duration=1), "offers versions 0 to 0.*needs Kafka 3.8"),
-        ("4.0.0", lambda admin: admin.list_transactions(pattern="a"), "offers versions 0 to 1.*needs Kafka 4.1"),
+        ("3.5.2", lambda admin: admin.list_transactions(min_duration=1), "offers versions 0 to 0.*from Kafka 3.8 on"),
+        ("4.0.0", lambda admin: admin.list_transactions(pattern="a"), "offers versions 0 to 1.*from Kafka 4.1 on"),
         ("2.8.2", lambda admin: admin.describe_transactions(["tx"]), "DescribeTransactions.*since Kafka 3.0"),
         ("2.7.0", lambda admin: admin.describe_producers([T0]), "DescribeProducers.*since Kafka 2.8"),
         ("0.10.2", lambda admin: admin.fence_producers(["tx"]), "transactions came with Kafka 0.11"),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 OPERATIONS = {"set": 0, "delete": 1, "append": 2, "subtract": 3}
 
 _INSTEAD = (
-    "single configs can be changed from Kafka 2.3 on; alter_configs() works on older brokers, but resets each config "
-    "that it is not given"
+    "single configs can be changed from Kafka 2.3 on; AlterConfigs, which older brokers have, resets each config that "
+    "it is not given"
 )
 
 

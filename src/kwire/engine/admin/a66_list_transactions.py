@@ -42,9 +42,9 @@ class ListTransactions(AdminApi[int, Listed]):
         self.lookup = self._brokers = EachBroker()
         self._filters = filters
         if filters.pattern is not None:
-            first, self.when_too_old = 2, "pattern= needs Kafka 4.1 or newer; without it, choose among what is listed"
+            first, self.when_too_old = 2, "patterns are taken from Kafka 4.1 on; choose among what is listed"
         elif filters.min_duration_ms is not None:
-            first, self.when_too_old = 1, "min_duration= needs Kafka 3.8 or newer; describe_transactions() has times"
+            first, self.when_too_old = 1, "durations are asked for from Kafka 3.8 on; DescribeTransactions has times"
         else:
             first, self.when_too_old = 0, "coordinators list their transactions since Kafka 3.0"
         self.versions = APIS[self.api_key].versions[first:]

@@ -64,7 +64,7 @@ class ListConfigResources(AdminApi[None, list[ConfigResource]]):
         since = (
             "client metrics are there from Kafka 3.7 on"
             if self._of_metrics_alone
-            else "types other than client-metrics are listed from Kafka 4.1 on; list_topics(), list_groups() and "
-            "describe_cluster() work on older brokers"
+            else "types other than client-metrics are listed from Kafka 4.1 on; of topics, groups and brokers older "
+            "ones have lists of their own"
         )
         return where_missing(error, LIST_CONFIG_RESOURCES, since)
