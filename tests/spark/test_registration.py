@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from threading import Barrier, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from pyspark.errors import AnalysisException
 
 import kwire
 from kwire.spark import register
@@ -37,6 +38,41 @@ def environment(session: SparkSession, source: str) -> Any:
     """The map that all queries over a source of the session share."""
     manager = session._jsparkSession.sessionState().dataSourceManager()
     return manager.lookupDataSource(source).dataSourceCls().envVars()
+
+
+class Refusing:
+    """A session with Spark Connect whose server refuses sources."""
+
+    version = "4.0.5"
+
+    def __init__(self, condition: str) -> None:
+        self.dataSource, self._condition = self, condition
+
+    def register(self, source: type) -> None:
+        raise AnalysisException(f"no {source.__name__}", errorClass=self._condition)
+
+
+def are_told(messages: list[str], version: str) -> bool:
+    """Of each source that Spark has kept it, once."""
+    told = [f"Spark {version} keeps the {name!r} that it has found by itself" for name in ("kwire", "kwire-log")]
+    return [message.partition(":")[0] for message in messages] == told
+
+
+def test_sources_that_spark_keeps_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    register(cast("SparkSession", Refusing("DATA_SOURCE_ALREADY_EXISTS")))
+    assert are_told(caplog.messages, "4.0.5")
+
+
+def test_what_else_spark_refuses_is_raised() -> None:
+    with pytest.raises(AnalysisException, match="no KwireDataSource"):
+        register(cast("SparkSession", Refusing("UNSUPPORTED_FEATURE")))
+
+
+@pytest.mark.skipif(spark_is((4, 1)), reason="Spark 4.1 and newer take a source that they have found by themselves")
+def test_spark_4_0_keeps_what_it_has_found(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+    register(spark)
+    assert are_told(caplog.messages, spark.version)
+    assert spark.read.format("kwire").option("subscribe", "t").option("kafka.bootstrap.servers", "a:1").load().columns
 
 
 @overrides

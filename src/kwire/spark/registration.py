@@ -10,6 +10,7 @@ belongs to the server, on public ones.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import DataSource
 
+_log: Final = logging.getLogger("kwire.spark")
 _SOURCES: Final = (KwireDataSource, KwireLogDataSource)
 _JAVA_SOURCE: Final = "org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource"
 
@@ -32,12 +34,30 @@ def register(spark: SparkSession) -> None:
     source that Spark finds by itself takes `PYSPARK_DRIVER_PYTHON` if that is set. Without the option `slots` a read
     counts on those that the session has, or is to have by its settings. With Spark Connect each call makes a map of its
     own, which queries still share without a lock: there call it before the `load()` of each query, and give `slots`.
+    Spark 4.0 keeps what it has found by itself, and this logs a warning: start one query after the other there, and
+    give `slots`.
     """
+    from pyspark.errors import AnalysisException
+
     for source in _SOURCES:
-        if hasattr(spark, "_jsparkSession"):
-            _register_in_jvm(spark, source)
-        else:
-            spark.dataSource.register(source)
+        try:
+            _register(spark, source)
+        except AnalysisException as refusal:
+            if refusal.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+                raise
+            _log.warning(
+                "Spark %s keeps the %r that it has found by itself: start one query after the other, and give the "
+                "option slots",
+                spark.version,
+                source.name(),
+            )
+
+
+def _register(spark: SparkSession, source: type[DataSource]) -> None:
+    if hasattr(spark, "_jsparkSession"):
+        _register_in_jvm(spark, source)
+    else:
+        spark.dataSource.register(source)
 
 
 def _register_in_jvm(spark: SparkSession, source: type[DataSource]) -> None:
