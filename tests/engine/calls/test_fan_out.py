@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +23,7 @@ from kwire.engine.calls.fan_out import AdminApi, FanOutCall
 from kwire.engine.calls.lookup import GROUP, TRANSACTION, CoordinatorLookup, EachBroker, Leader, NamedBroker
 from kwire.engine.calls.offsets import LATEST
 from kwire.engine.common.addresses import Address, TopicPartition
+from kwire.engine.common.retry import SPREAD
 from kwire.engine.metadata.refresh import HEDGE_AFTER_S
 from kwire.engine.ports import Services
 from kwire.engine.settings.clients import AdminSettings
@@ -61,6 +64,7 @@ class Kafka:
         self.leaders = [0, 1, 2]
         self.coordinators = {"g": 0, "h": 1}
         self.asked: list[tuple[int, Any]] = []
+        self.asked_at: list[float] = []
         self.group_codes: dict[str, int] = {}
         self.hidden: set[str] = set()
         self.new_from = float("inf")
@@ -93,6 +97,10 @@ class Kafka:
         """The broker says nothing from now on, and keeps its connections."""
         self.brokers[node].answer = lambda frame, now: SILENCE  # type: ignore[method-assign]
 
+    def times(self, kind: type) -> list[float]:
+        """When such requests came."""
+        return [now for now, (_, message) in zip(self.asked_at, self.asked, strict=True) if isinstance(message, kind)]
+
     def nodes(self, kind: type) -> list[int]:
         """The brokers that got such a request, in order."""
         return [node for node, message in self.asked if isinstance(message, kind)]
@@ -109,6 +117,7 @@ class Kafka:
     def noted(self, node: int, answer: Callable[[int, Any, int], Any]) -> Any:
         def handle(message: Any, version: int, now: float) -> Any:
             self.asked.append((node, message))
+            self.asked_at.append(now)
             return answer(node, message, version)
 
         return handle
@@ -243,6 +252,32 @@ def test_a_controller_that_moves_between_two_tries_is_found() -> None:
     kafka.controller = 2
     kafka.run(CreateTopics({"two": NewTopic(1, 1)}))
     assert kafka.nodes(protocol.CreateTopicsRequest) == [0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "api"),
+    [
+        (protocol.CreateTopicsRequest, CreateTopics({"one": NewTopic(1, 1)})),
+        (protocol.DescribeGroupsRequest, DescribeGroups("g")),
+        (protocol.ListOffsetsRequest, ListOffsets({TopicPartition("t", 0): LATEST}, isolation=0)),
+    ],
+)
+def test_a_broker_that_refuses_what_metadata_sends_to_it_is_asked_less_and_less(
+    kind: type, api: AdminApi[Any, Any]
+) -> None:
+    kafka = Kafka()
+    kafka.answers = lambda node, message: NOT_CONTROLLER if isinstance(message, protocol.CreateTopicsRequest) else 0
+    kafka.group_codes["g"] = NOT_COORDINATOR
+    kafka.brokers[0].handlers[LIST_OFFSETS] = kafka.noted(
+        0, lambda node, message, version: kafka.list_offsets(-1, message, version)
+    )
+    with pytest.raises(errors.KafkaTimeoutError):
+        kafka.run(api, 30)
+    waits = [after - before for before, after in itertools.pairwise(kafka.times(kind))]
+    backoff = kafka.world.core.retry_backoff
+    least = [min(backoff.first * 2**number, backoff.longest) * (1 - SPREAD) for number in range(len(waits))]
+    assert all(map(operator.ge, waits, least)), waits
+    assert sum(waits) > 25
 
 
 def test_a_controller_that_has_died_is_looked_up_again() -> None:

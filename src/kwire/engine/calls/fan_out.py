@@ -19,7 +19,7 @@ from kwire.engine.calls.calls import Call, OnDone
 from kwire.engine.calls.hedged_request import HedgedRequest
 from kwire.engine.calls.lookup import Lookup
 from kwire.engine.calls.refusals import all_of, where_missing
-from kwire.engine.common.request import ANY, Request, patience_ms
+from kwire.engine.common.request import ANY, CONTROLLER, Request, patience_ms
 from kwire.engine.common.retry import afresh, is_retriable
 from kwire.errors import BrokerError, ConfigError, KafkaError
 from kwire.errors.listing import first_of
@@ -118,6 +118,8 @@ class FanOutCall(Call, Generic[Key, Result]):
         self._asked: dict[Key, Request | HedgedRequest] = {}
         self._unanswered: set[Key] = set()
         """What was asked for once without an answer, and may have been done then."""
+        self._asked_last: dict[Key, int] = {}
+        """The broker that a key was asked about last, unless the request was lost."""
         core.retry_refused(now)
         self.keys = api.split(core)
         api.lookup.call = self
@@ -221,12 +223,20 @@ class FanOutCall(Call, Generic[Key, Result]):
                     raise
                 self._failed[key] = error
             else:
-                if target is not None:
+                if target is not None and not self._is_to_wait(key, target):
                     by_target[target].append(key)
         self._api.lookup.ask(now)
         return by_target
 
+    def _is_to_wait(self, key: Key, target: int) -> bool:
+        """Whether that broker has refused it a moment ago. Metadata that came since may have another one to ask."""
+        return self._retry is not None and self._retry.active and self._asked_last.get(key) == self._broker_at(target)
+
+    def _broker_at(self, target: int) -> int:
+        return self.core.cluster.controller_id if target == CONTROLLER else target
+
     def _ask(self, target: int, keys: list[Key], now: float) -> None:
+        self._asked_last.update(dict.fromkeys(keys, self._broker_at(target)))
         left = self._deadline - now
         purpose = self._api.lookup.purpose
         send = partial(HedgedRequest, self.core) if target == ANY else partial(self.core.request, target)
@@ -281,6 +291,8 @@ class FanOutCall(Call, Generic[Key, Result]):
     def _on_failed(self, keys: list[Key], error: KafkaError, now: float) -> None:
         if not isinstance(error, BrokerError):
             self._note_unanswered(keys)
+            for key in keys:
+                self._asked_last.pop(key, None)
         self._forget(keys)
         self.on_failed(dict.fromkeys(keys, error), now)
 
