@@ -99,6 +99,7 @@ def test_a_topic_that_needs_keys_tells_which_lines_have_none(
     assert outcome.code == 1
     assert "standard input, line 1" in outcome.err
     assert "INVALID_RECORD" in outcome.err
+    assert outcome.err.count("without key") == 1, outcome.err
 
 
 def test_transactions_are_seen_whole_or_not_at_all(

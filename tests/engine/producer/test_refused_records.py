@@ -7,6 +7,8 @@ from uuid import UUID
 import pytest
 
 from kwire import errors
+from kwire.engine.producer.sender import words_of
+from kwire.protocol import ProduceResponse
 from tests.engine import produce_world
 from tests.engine.produce_world import Leader, ProducerWorld
 from tests.engine.world import HANG_UP, Answer
@@ -73,3 +75,30 @@ def test_a_flush_counts_all_records_that_failed(monkeypatch: pytest.MonkeyPatch)
     assert error is not None
     assert str(error).startswith("42 records in 1 batch and older ones could not be delivered")
     assert failures(world.accumulator) is None
+
+
+@pytest.mark.parametrize(
+    ("whole", "reasons", "told"),
+    [
+        ("2 errors: [(0, 'no key'), (4, 'no key')]", {0: "no key", 4: "no key"}, "record 0: no key; record 4: no key"),
+        (
+            "5 errors: no key",
+            dict.fromkeys(range(5), "no key"),
+            "record 0: no key; record 1: no key; record 2: no key; and 2 more records",
+        ),
+        ("rejected", {0: "no key"}, "rejected; record 0: no key"),
+        ("rejected", {0: None}, "rejected; record 0: refused"),
+        ("rejected", {}, "rejected"),
+        (None, {7: "no key"}, "record 7: no key"),
+        (None, {}, ""),
+    ],
+)
+def test_a_reason_that_the_broker_says_twice_is_told_once(
+    whole: str | None, reasons: dict[int, str | None], told: str
+) -> None:
+    row = ProduceResponse.TopicProduceResponse.PartitionProduceResponse
+    bad = [
+        row.BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=reason)
+        for index, reason in reasons.items()
+    ]
+    assert words_of(row(error_message=whole, record_errors=bad)) == told

@@ -502,8 +502,12 @@ class Sender(SenderBase, Recoverable):
 
 
 def words_of(row: Row) -> str:
-    """The broker's own words about the batch, or about its first bad records."""
-    words = [row.error_message] if row.error_message else []
-    for bad in row.record_errors[:3]:
-        words.append(f"record {bad.batch_index}: {bad.batch_index_error_message or 'refused'}")
+    """The broker's own words about the batch, unless they are those about its first bad records, and these."""
+    reasons = {bad.batch_index: bad.batch_index_error_message for bad in row.record_errors[:3]}
+    words = [f"record {index}: {reason or 'refused'}" for index, reason in reasons.items()]
+    whole = row.error_message
+    if whole and not (reasons and all(reason and reason in whole for reason in reasons.values())):
+        words.insert(0, whole)
+    if len(row.record_errors) > len(reasons):
+        words.append(f"and {len(row.record_errors) - len(reasons)} more records")
     return "; ".join(words)
