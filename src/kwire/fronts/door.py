@@ -53,15 +53,16 @@ class ClientDoor(Generic[DriverType]):
     def call(self, work: Callable[[float], T]) -> T:
         """Does work(now) with the core to itself: for callers that are inside."""
         if self.driver.closed:
-            raise self._closed_error()
+            raise self.closed_error()
         try:
             return self.driver.call(work)
         except ConfigError:
             if self.ending:
-                raise self._closed_error() from None
+                raise self.closed_error() from None
             raise
 
-    def _closed_error(self) -> ClientClosedError:
+    def closed_error(self) -> ClientClosedError:
+        """What is raised once the client is closed."""
         return ClientClosedError(f"this {self._kind} is closed")
 
     def clean_up(self, work: Callable[[float], object]) -> None:

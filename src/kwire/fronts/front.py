@@ -17,7 +17,7 @@ from kwire.engine.common.secret import hiding_arguments
 from kwire.engine.core import Core
 from kwire.engine.settings.clients import ClientSettings
 from kwire.engine.settings.config import from_config, keywords
-from kwire.errors import ClientClosedError, ConfigError
+from kwire.errors import ConfigError
 from kwire.fronts.door import ClientDoor
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Front(Generic[SettingsType]):
         from kwire.fronts.health import of_client
 
         if self._closed:
-            raise ClientClosedError(f"this {self._kind} is closed")
+            raise self._door.closed_error()
         return of_client(self._kind, self._core, self._health_parts(), self._door.now())
 
     def _health_parts(self) -> Parts:
