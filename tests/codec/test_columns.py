@@ -217,17 +217,28 @@ def test_an_unused_capsule_is_freed() -> None:
     assert _codec.pool_statistics()["live_blocks"] <= before
 
 
-def release_in_a_thread(capsule: object) -> None:
-    """Calls an array's release function from a thread through ctypes, which lets go of the GIL while it runs."""
+RELEASE_AT = 5 * 8 + 3 * 8
+"""Where an ArrowArray has its release function: behind five int64 and three pointers."""
+
+
+def array_of(capsule: object) -> int:
+    """The address of the ArrowArray in it."""
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    array = get_pointer(capsule, b"arrow_array")
-    release_at = 5 * 8 + 3 * 8  # behind five int64 and three pointers
-    release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.c_void_p.from_address(array + release_at).value or 0)
+    return int(get_pointer(capsule, b"arrow_array"))
+
+
+def release(array: int) -> None:
+    """Calls its release function through ctypes, which lets go of the GIL while it runs."""
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.c_void_p.from_address(array + RELEASE_AT).value or 0)(array)
+
+
+def release_in_a_thread(capsule: object) -> None:
+    array = array_of(capsule)
     thread = threading.Thread(target=release, args=(array,))
     thread.start()
     thread.join()
-    assert ctypes.c_void_p.from_address(array + release_at).value is None
+    assert ctypes.c_void_p.from_address(array + RELEASE_AT).value is None
 
 
 def test_columns_are_released_by_a_thread_that_knows_no_python() -> None:
@@ -239,6 +250,33 @@ def test_columns_are_released_by_a_thread_that_knows_no_python() -> None:
     assert _codec.pool_statistics()["live_blocks"] <= before
     del capsule
     assert sys.getrefcount(read) < 10
+
+
+@pytest.mark.shared_memory
+def test_columns_by_the_hundred_are_released_by_threads_at_the_same_time() -> None:
+    """More than the pool keeps: what is left goes back to the system, piece by piece of the sheets that hold it."""
+    read = records.decode(reference.encode_batch([PlainRecord(i, 1, b"k", b"%d" % i * 500) for i in range(60)]))
+    plan = _codec.ColumnPlan([(f"value_{number}", "value", "binary") for number in range(15)])
+    columns = _codec.RecordColumns(plan, [(read, None, 0)])
+    expected = columns.to_arrow()
+    gc.collect()
+    before = _codec.pool_statistics()["live_blocks"]
+    capsules = [columns.__arrow_c_array__()[1] for _ in range(150)]
+    together = threading.Barrier(3)
+
+    def release_all(first: int) -> None:
+        together.wait()
+        for capsule in capsules[first::3]:
+            release(array_of(capsule))
+
+    threads = [threading.Thread(target=release_all, args=(first,)) for first in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert columns.to_arrow().equals(expected)
+    capsules.clear()
+    assert _codec.pool_statistics()["live_blocks"] <= before
 
 
 def test_columns_are_filled_by_several_threads() -> None:
