@@ -6,7 +6,7 @@ from typing import Any
 
 from kwire import protocol
 from kwire.engine.common.addresses import Address
-from kwire.engine.common.request import Purpose
+from kwire.engine.common.request import ANY, Purpose
 from kwire.engine.connections.link import HANGS_AFTER_S
 from kwire.engine.settings.clients import ClientSettings, ConsumerSettings
 from kwire.schema.api_keys import FETCH, HEARTBEAT, METADATA
@@ -64,3 +64,25 @@ def test_records_go_to_the_next_leader_once_the_one_that_hangs_has_left_the_clus
     world.complete(world.send(b"after"))
     assert second.values() == [b"after"]
     assert world.now - begun < 1.5 * 9 + 1
+
+
+def test_a_question_apart_from_data_goes_to_the_broker_that_answered_last() -> None:
+    hung, answering = Mute(), Mute(node_id=1, address=B)
+    for broker in (hung, answering):
+        broker.brokers = {0: A, 1: B}
+    world = World({A: hung, B: answering}, ClientSettings(bootstrap_servers="a:1"))
+    world.core.cluster.refresh(world.now)
+    world.run(lambda: world.core.cluster.generation > 0)
+    heartbeat = protocol.HeartbeatRequest(group_id="g")
+    world.ask(0, HEARTBEAT, heartbeat)
+    world.run(world.now + 0.1)
+    hung.paused_until = world.now + 1000
+    told = world.ask(1, METADATA, protocol.MetadataRequest())
+    world.run(lambda: told.calls > 0)
+    for _ in range(3):
+        world.ask(1, HEARTBEAT, heartbeat)
+    begun = world.now
+    asked = world.ask(ANY, METADATA, protocol.MetadataRequest(), purpose=Purpose.METADATA)
+    world.run(lambda: asked.calls > 0 or world.now - begun > 1)
+    assert asked.error is None
+    assert asked.calls == 1

@@ -76,9 +76,7 @@ class Brokers:
 
     def _least_asked(self) -> Node | None:
         """The broker to ask for metadata apart from data; None while none is connected."""
-        return min(
-            self._ready, key=lambda node: (node.load_of(Purpose.METADATA), node.load, -node.heard_at), default=None
-        )
+        return min(self._ready, key=lambda node: (node.load_of(Purpose.METADATA), -node.heard_at), default=None)
 
     def _pump(self, now: float) -> None:
         """Passes what waits to the least busy broker that is ready, or makes sure that one is being connected."""
