@@ -35,8 +35,11 @@ class KwireReader(Shipped, DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         from kwire.spark.planning.plan_read import plan_tasks
+        from kwire.spark.workers.heap import settle_heap
 
-        return [TaskPartition(task) for task in plan_tasks(self.options)]
+        tasks = plan_tasks(self.options)
+        settle_heap()
+        return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yields the task's records as Arrow batches. Spark runs a plan without tasks as one empty partition."""

@@ -38,8 +38,11 @@ class KwireDataSource(Shipped, DataSource):
         check_arrow()
         tell_which_python(self)
         from kwire.spark.options.read import result_schema
+        from kwire.spark.workers.heap import settle_heap
 
-        return result_schema(self.options)
+        schema = result_schema(self.options)
+        settle_heap()
+        return schema
 
     @hiding_arguments
     def reader(self, schema: StructType) -> KwireReader:

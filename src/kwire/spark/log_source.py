@@ -47,8 +47,10 @@ class KwireLogDataSource(Shipped, DataSource):
         check_arrow()
         tell_which_python(self)
         from kwire.spark.options.log import parse_log_options
+        from kwire.spark.workers.heap import settle_heap
 
         options = parse_log_options(self.options)
+        settle_heap()
         return options.decoding.ddl(options.columns)
 
     @hiding_arguments
@@ -95,8 +97,11 @@ class KwireLogReader(Shipped, DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         from kwire.spark.logs.plan import plan_log_tasks
+        from kwire.spark.workers.heap import settle_heap
 
-        return [LogTaskPartition(task) for task in plan_log_tasks(self.options)]
+        tasks = plan_log_tasks(self.options)
+        settle_heap()
+        return [LogTaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yields the task's records as Arrow batches. Spark runs a plan without tasks as one empty partition."""

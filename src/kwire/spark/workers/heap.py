@@ -1,8 +1,9 @@
-"""Keeps Python's garbage collection short in Spark's workers.
+"""Keeps Python's garbage collection short in Spark's workers, and in the processes that make and plan a source.
 
 A collection walks through all objects of all imported modules: some 20 ms of CPU for those of PySpark and pyarrow, more
-than a short task needs for its rows. PySpark has one made after each task, and Python makes some while kwire is being
-imported. The modules are there as long as the worker, so collections may pass them over.
+than a short task needs for its rows. PySpark has one made after each task, each `load()` and each plan, and Python
+makes some while kwire is being imported. The modules are there as long as the process, so collections may pass them
+over.
 """
 
 from __future__ import annotations
