@@ -39,8 +39,7 @@ def ready(size: int = 100, columns: str | None = None, receive: str | None = Non
     """As many rows of ready batches; with `receive` the bytes of that topic are received meanwhile."""
 
     def work(context: Context, records: int) -> Cost:
-        frame = _ready(context, records, size, columns, receive)
-        return context.cost_of(lambda: _to_nothing(frame, records))
+        return context.cost_of(lambda: _to_nothing(_ready(context, records, size, columns, receive), records))
 
     return work
 
@@ -67,8 +66,10 @@ def sum_of_ready(receive: str | None = None) -> Work:
     """The same over as many ready values."""
 
     def work(context: Context, records: int) -> Cost:
-        frame = _ready(context, records, 100, "value BINARY", receive)
-        return context.cost_of(lambda: _sum_of_lengths(frame, records))
+        def run() -> int:
+            return _sum_of_lengths(_ready(context, records, 100, "value BINARY", receive), records)
+
+        return context.cost_of(run)
 
     return work
 

@@ -41,6 +41,7 @@ class ReadyBatches(DataSource):
         return "ready-batches"
 
     def schema(self) -> str:
+        settle_heap()
         return str(self.options.get("columns", COLUMNS))
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -66,6 +67,7 @@ class _Reader(DataSourceReader):
         self._rows, self._batches = rows, batches
 
     def partitions(self) -> Sequence[InputPartition]:
+        settle_heap()
         return [InputPartition(self._rows // _TASKS) for _ in range(_TASKS)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -77,6 +79,7 @@ class _ReceivingReader(DataSourceReader):
         self._servers, self._topic, self._partitions, self._batches = servers, topic, partitions, batches
 
     def partitions(self) -> Sequence[InputPartition]:
+        settle_heap()
         return [InputPartition(range(number, self._partitions, _TASKS)) for number in range(_TASKS)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
