@@ -144,13 +144,12 @@ class Fetcher(Recoverable):
 
     def has_something(self) -> bool:
         """Whether `take` would return or raise something."""
-        return (
-            self._fault is not None
-            or self.positions.has_overdue
-            or self.subscription.refused
-            or any(self._has_records(state) for state in self._ready)
-            or any(state.has_fault_next for state in self._faulty)
-        )
+        if self._fault is not None or self.positions.has_overdue or self.subscription.refused:
+            return True
+        for state in self._ready:  # a loop, as a poll asks each time that some bytes have come
+            if self._has_records(state):
+                return True
+        return bool(self._faulty) and any(state.has_fault_next for state in self._faulty)
 
     def _has_records(self, state: PartitionState) -> bool:
         """Whether records of a partition that was ready when the fetches were last looked at may be handed out."""

@@ -432,7 +432,7 @@ class PositionLookup(Recoverable):
     @property
     def has_overdue(self) -> bool:
         """Whether `take_overdue` would return an error."""
-        return any(self._lacks_position(states) for _, states in self._overdue)
+        return bool(self._overdue) and any(self._lacks_position(states) for _, states in self._overdue)
 
     def take_overdue(self) -> KafkaError | None:
         """The next error for partitions that still have no position; None without one."""

@@ -314,7 +314,10 @@ class Subscription:
     @property
     def done(self) -> bool:
         """Whether there are partitions, and all records before their ends were delivered."""
-        return bool(self.states) and all(state.position >= state.end_offset for state in self.states.values())
+        for state in self.states.values():  # a loop, as a poll asks each time that some bytes have come
+            if state.position < state.end_offset:
+                return False
+        return bool(self.states)
 
     @property
     def refused(self) -> bool:
