@@ -9,7 +9,7 @@ from collections.abc import Callable
 import cramjam
 import pytest
 
-from kwire._codec import xxh32
+from kwire._codec import pool_statistics, xxh32
 from kwire.compression import compress, decompress
 from kwire.errors import CorruptError, LimitError
 from tests.guarded import guarded, runs_in_a_process
@@ -57,6 +57,19 @@ TRIFLES: dict[str, Callable[[int], tuple[str, bytes, bytes]]] = {
     "empty zstd frames": lambda size: ("zstd", filled(ZSTD_EMPTY, size), b""),
     "skippable zstd frames": lambda size: ("zstd", filled(SKIPPABLE, size), b""),
 }
+
+
+def decompress_half_of_what_may_be() -> None:
+    """In a process of its own, where no larger block is kept."""
+    content = random.Random(1).randbytes(14_000) * 2
+    before = pool_statistics()["live_bytes"]
+    made = decompress("lz4", compress("lz4", content), MIB)
+    assert bytes(made) == content
+    assert pool_statistics()["live_bytes"] - before <= 28_672
+
+
+def test_what_was_decompressed_takes_no_more_than_its_size() -> None:
+    runs_in_a_process(decompress_half_of_what_may_be)
 
 
 @pytest.mark.parametrize("kind", TRIFLES)

@@ -152,6 +152,19 @@ def test_a_frame_like_the_last_one_is_received_where_it_stays() -> None:
     del first
 
 
+def receive_a_full_response() -> None:
+    """In a process of its own, where no block of another size is kept."""
+    before = pool_statistics()["live_bytes"]
+    receiver = FrameReceiver()
+    receiver.feed(((2 << 20) + 8_000).to_bytes(4, "big"))
+    assert len(receiver.buffer()) >= (2 << 20) + 8_000
+    assert pool_statistics()["live_bytes"] - before <= 5 << 19
+
+
+def test_the_head_of_a_full_response_does_not_double_its_block() -> None:
+    runs_in_a_process(receive_a_full_response)
+
+
 def test_after_small_frames_a_large_block_is_let_go() -> None:
     receiver = FrameReceiver(1 << 30)
     receive(receiver, framed(bytes(40 << 20)))

@@ -47,7 +47,6 @@
 #define KW_POOL_GLANCE 64  /* after so many releases the clock is read */
 #define KW_LARGE ((size_t)1 << 20)
 #define KW_HUGE_PAGE ((size_t)2 << 20)
-#define KW_HUGE (2 * KW_HUGE_PAGE)
 #define KW_CUT_LEAST ((size_t)16 << 10)
 #define KW_CUT_MOST ((size_t)256 << 10)
 #define KW_CUT_FROM KW_LARGE /* bytes of blocks, held or kept */
@@ -203,7 +202,7 @@ static void kw_block_free(kw_block *block) {
 static kw_block *kw_block_allocate(size_t capacity) {
     kw_block *block;
     if (capacity >= KW_LARGE) kw_keep_end_of_heap();
-    block = (kw_block *)(capacity >= KW_HUGE ? kw_allocate_huge(sizeof(kw_block) + capacity)
+    block = (kw_block *)(capacity >= KW_HUGE_PAGE ? kw_allocate_huge(sizeof(kw_block) + capacity)
                                              : malloc(sizeof(kw_block) + capacity));
     if (block != NULL) {
         block->capacity = capacity;

@@ -7,7 +7,8 @@
 # the block. Small frames share a 256 KiB chunk. A frame that does not fit into what is left moves to a block of its
 # size; as the next one is expected to be like it, that one is received into such a block from its first byte on, and
 # nothing moves. Sizes of blocks are powers of two up to 16 MiB, so that the pool has one that was used before, whose
-# memory the system need not make first. A block that nothing else holds any more is filled again from its start.
+# memory the system need not make first; or a quarter more, since of a power of two a fetch asks, and its response has a
+# head as well. A block that nothing else holds any more is filled again from its start.
 
 cdef Py_ssize_t CHUNK_SIZE = 256 * 1024
 cdef Py_ssize_t MAX_ROUNDED = 16 * 1024 * 1024
@@ -182,9 +183,9 @@ cdef Py_ssize_t _block_size(Py_ssize_t needed) noexcept:
     cdef Py_ssize_t size = CHUNK_SIZE
     if needed > MAX_ROUNDED:
         return needed
-    while size < needed:
+    while size + size // 4 < needed:
         size *= 2
-    return size
+    return size if needed <= size else size + size // 4
 
 
 @cython.final

@@ -52,9 +52,9 @@ cdef class OutputBlock:
         return 0
 
     def finish(self):
-        """Returns what was written as a Buffer; moved to a smaller block when most of this one would stay empty."""
+        """Returns what was written as a Buffer; moved to a smaller block when half of this one would stay empty."""
         cdef kw_block *fitting
-        if <size_t>self.size < self.block.capacity // 4 and self.block.capacity > MIN_TRIMMED:
+        if <size_t>self.size < self.block.capacity // 2 and self.block.capacity > MIN_TRIMMED:
             fitting = kw_block_new(<size_t>self.size)
             if fitting != NULL:
                 memcpy(kw_block_data(fitting), kw_block_data(self.block), self.size)
