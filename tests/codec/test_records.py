@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import sys
 import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -186,6 +188,15 @@ def test_a_copy_lets_go_of_its_batch() -> None:
     copied = records.decode(wire)[2].copy()
     assert _codec.pool_statistics()["live_blocks"] <= before
     assert copied.value == b"v2"
+
+
+@pytest.mark.parametrize("codec", ["none", "lz4"])
+def test_only_plain_records_hold_what_was_received(codec: Literal["none", "lz4"]) -> None:
+    wire = records.encode([b"value"] * 9, compression=codec)
+    before = sys.getrefcount(wire)
+    read = records.decode(wire)
+    assert (sys.getrefcount(wire) > before) == (codec == "none")
+    assert read.values() == [b"value"] * 9
 
 
 def test_what_was_decoded_is_freed() -> None:

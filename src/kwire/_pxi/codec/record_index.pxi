@@ -310,7 +310,7 @@ cdef class RecordIndex:
     """Owner of an index and of the bytes it points into; immutable once made, but for `tenure`."""
 
     cdef scan_t scan
-    cdef Buffer source
+    cdef Buffer source            # while it is scanned
     cdef uint8_t *own             # a record that stands alone keeps its bytes here
     cdef int64_t tenure           # see client/consumer_records.pxi
 
@@ -325,6 +325,8 @@ cdef class RecordIndex:
     def __dealloc__(self):
         scan_free(&self.scan)
         free(self.own)
+        if kw_foreign_waits():
+            give_back_borrowed()
 
     cdef inline const part_t *part_of(self, size_t place) noexcept:
         """The part that the record at `place` belongs to; there is one."""

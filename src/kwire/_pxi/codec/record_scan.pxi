@@ -255,12 +255,17 @@ cdef Buffer _decompressed_part(RecordIndex index, Buffer packed, int codec):
     return content
 
 
+cdef bint _begins_compressed(const scan_t *s) noexcept:
+    """Whether there is nothing to scan but one checksum before the library is called, which releases the GIL."""
+    return s.size > BATCH_HEADER and s.data[16] == 2 and s.data[22] & ATTRIBUTE_CODEC != 0
+
+
 cdef object _scan_all(RecordIndex index):
     """Runs the scan to its end; returns the error that stopped it, or None."""
     cdef scan_t *s = &index.scan
     cdef Buffer content
     cdef int state
-    if index.source.size > SCANNED_HELD_BYTES:
+    if index.source.size > (SCANNED_HELD_SOURCE if _begins_compressed(s) else SCANNED_HELD_BYTES):
         with nogil:
             state = scan_plain(s)
     else:
@@ -366,7 +371,9 @@ def scan_records(data, *, bint check_crc=True, int64_t max_decompressed_bytes=DE
     if ranges is not None:
         _take_ranges(s, ranges)
     error = _scan_all(index)
-    return records_of_index(index), None if error is None else _record_fault_of(s, error)
+    fault = None if error is None else _record_fault_of(s, error)
+    index.source = None           # the parts hold what they need of it
+    return records_of_index(index), fault
 
 
 def decode_records(data, bint check_crc, int64_t max_decompressed_bytes):
@@ -375,6 +382,7 @@ def decode_records(data, bint check_crc, int64_t max_decompressed_bytes):
     error = _scan_all(index)
     if error is not None:
         raise error
+    index.source = None
     return records_of_index(index)
 
 
