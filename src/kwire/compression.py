@@ -26,9 +26,7 @@ from kwire._codec import (
     Buffer,
     OutputBlock,
     corrupt_stream,
-    lz4_header,
-    lz4_sizes,
-    next_lz4_block,
+    lz4_content,
     next_snappy_block,
     over_budget,
     snappy_size,
@@ -264,12 +262,9 @@ def _snappy(view: memoryview) -> bytes:
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _LZ4_VERSION = 0x40
 _LZ4_INDEPENDENT = 0x20
-_LZ4_BLOCK_CHECKSUM = 0x10
 _LZ4_CONTENT_SIZE = 0x08
-_LZ4_CONTENT_CHECKSUM = 0x04
 _LZ4_UNCOMPRESSED = 0x80000000
 _LZ4_64_KIB = 0x40
-_LZ4_MAX_RATIO = 255
 
 
 def _lz4_header_checksum(descriptor: bytes, magic: int) -> int:
@@ -278,41 +273,8 @@ def _lz4_header_checksum(descriptor: bytes, magic: int) -> int:
 
 
 def _unlz4(view: memoryview, budget: int, magic: int) -> Buffer:
-    flags, max_block, content_size, at = lz4_header(view, magic)
-    has_checksums = bool(flags & _LZ4_BLOCK_CHECKSUM)
-    if content_size is not None:
-        within_budget(content_size, budget, "lz4")
-    stored, possible, end = lz4_sizes(view, at, has_checksums, max_block)
-    output = OutputBlock(min(within_budget(stored, budget, "lz4") + _FIRST_TRY, possible))
-    while (block := next_lz4_block(view, at, has_checksums, max_block, output, budget)) is not None:
-        begin, size, at = block
-        _unlz4_block(view[begin : begin + size], max_block, budget, output)
-    _check_lz4_end(view, end, flags, content_size, output)
-    return output.finish()
-
-
-def _unlz4_block(block: memoryview, max_block: int, budget: int, output: OutputBlock) -> None:
-    left = budget - output.size
-    possible = min(max_block, _LZ4_MAX_RATIO * len(block))
-    room = output.room(min(possible, left))
-    decompress_block_into = _library("cramjam").lz4.decompress_block_into
-    try:
-        output.advance(decompress_block_into(block, room, output_len=len(room)))
-    except _library("cramjam").DecompressionError as error:
-        raise (over_budget("lz4", budget) if left < possible else corrupt_stream("lz4", error)) from None
-
-
-def _check_lz4_end(view: memoryview, at: int, flags: int, content_size: int | None, output: OutputBlock) -> None:
-    if content_size is not None and content_size != output.size:
-        raise corrupt_stream("lz4", f"the frame claims {content_size} bytes and holds {output.size}")
-    if flags & _LZ4_CONTENT_CHECKSUM:
-        if at + 4 > len(view):
-            raise corrupt_stream("lz4", "the content checksum is cut off")
-        if struct.unpack_from("<I", view, at)[0] != xxh32(output.finish()):
-            raise corrupt_stream("lz4", "the content's checksum does not match")
-        at += 4
-    if at != len(view):
-        raise corrupt_stream("lz4", f"{len(view) - at} bytes after the frame")
+    library = _library("cramjam")
+    return lz4_content(view, budget, magic, library.lz4.decompress_block_into, library.DecompressionError)
 
 
 def _lz4(view: memoryview, level: int | None, magic: int) -> bytes:

@@ -29,11 +29,14 @@ cdef enum:
     LZ4_VERSION = 0x40
     LZ4_INDEPENDENT = 0x20
     LZ4_CONTENT_SIZE = 0x08
+    LZ4_BLOCK_CHECKSUM = 0x10
+    LZ4_CONTENT_CHECKSUM = 0x04
     LZ4_RESERVED = 0x02
     LZ4_DICTIONARY = 0x01
     LZ4_STORED = 0x80000000
     LZ4_MAX_RATIO = 255
     LZ4_MAX_LITERAL = 14
+    LZ4_FIRST_ROOM = 8 << 20     # beside what is stored: more is not believed at once
     ZSTD_MAGIC = 0xFD2FB528
     ZSTD_SKIPPABLE = 0x184D2A50
     ZSTD_MAX_WINDOW = 1 << 27
@@ -141,9 +144,59 @@ def next_snappy_block(data, size_t at, OutputBlock output not None):
 
 # --- lz4 ---
 
-def lz4_header(data, int magic):
-    """(flags, greatest block size, content size or None, size of the header) of a frame in message format `magic`."""
+def lz4_content(data, int64_t budget, int magic, decompress_into, refusal):
+    """The content of a frame in message format `magic`, at most `budget` bytes of it.
+
+    The library's `decompress_into(block, room)` writes what a block holds and returns its size, or raises a `refusal`.
+    """
     cdef Buffer source = pin(data)
+    cdef OutputBlock output
+    cdef int flags
+    cdef int64_t max_block
+    cdef Py_ssize_t at, begin, size, end
+    flags, max_block, content_size, at = lz4_header(source, magic)
+    if content_size is not None:
+        within_budget(content_size, budget, "lz4")
+    stored, possible, end = lz4_sizes(source, at, flags & LZ4_BLOCK_CHECKSUM, max_block)
+    output = OutputBlock(min(within_budget(stored, budget, "lz4") + LZ4_FIRST_ROOM, possible))
+    while True:
+        found = next_lz4_block(source, at, flags & LZ4_BLOCK_CHECKSUM, max_block, output, budget)
+        if found is None:
+            break
+        begin, size, at = found
+        _decompress_lz4(buffer_slice(source, begin, size), max_block, budget, output, decompress_into, refusal)
+    _check_lz4_end(source, end, flags, content_size, output)
+    return output.finish()
+
+
+cdef int _decompress_lz4(Buffer block, int64_t max_block, int64_t budget, OutputBlock output, decompress_into,
+                         refusal) except -1:
+    cdef int64_t left = budget - output.size
+    cdef int64_t possible = min(max_block, <int64_t>LZ4_MAX_RATIO * block.size)
+    room = output.room(min(possible, left))
+    try:
+        output.advance(decompress_into(block, room))
+    except refusal as error:
+        raise (over_budget("lz4", budget) if left < possible else corrupt_stream("lz4", error)) from None
+    return 0
+
+
+cdef int _check_lz4_end(Buffer source, Py_ssize_t at, int flags, content_size, OutputBlock output) except -1:
+    if content_size is not None and content_size != output.size:
+        raise corrupt_stream("lz4", f"the frame claims {content_size} bytes and holds {output.size}")
+    if flags & LZ4_CONTENT_CHECKSUM:
+        if at + 4 > source.size:
+            raise corrupt_stream("lz4", "the content checksum is cut off")
+        if kw_load_le32(source.data + at) != kw_xxh32(0, kw_block_data(output.block), <size_t>output.size):
+            raise corrupt_stream("lz4", "the content's checksum does not match")
+        at += 4
+    if at != source.size:
+        raise corrupt_stream("lz4", f"{source.size - at} bytes after the frame")
+    return 0
+
+
+cdef tuple lz4_header(Buffer source, int magic):
+    """(flags, greatest block size, content size or None, size of the header) of a frame in message format `magic`."""
     cdef const uint8_t *p = source.data
     cdef size_t size = <size_t>source.size
     cdef size_t end
@@ -190,9 +243,8 @@ cdef bint _find_lz4_block(const uint8_t *data, size_t size, size_t at, bint has_
     return True
 
 
-def lz4_sizes(data, size_t at, bint has_checksums, size_t max_block):
+cdef tuple lz4_sizes(Buffer source, size_t at, bint has_checksums, size_t max_block):
     """(bytes that are stored as they are, the most that all blocks can hold, where the end mark ends)."""
-    cdef Buffer source = pin(data)
     cdef block_t block
     cdef uint64_t stored = 0, possible = 0
     while _find_lz4_block(source.data, <size_t>source.size, at, has_checksums, max_block, &block):
@@ -202,12 +254,12 @@ def lz4_sizes(data, size_t at, bint has_checksums, size_t max_block):
     return stored, possible, block.next
 
 
-def next_lz4_block(data, size_t at, bint has_checksums, size_t max_block, OutputBlock output not None, int64_t budget):
+cdef tuple next_lz4_block(Buffer source, size_t at, bint has_checksums, size_t max_block, OutputBlock output,
+                          int64_t budget):
     """(where it begins, its size, where the next begins) of the next block for the library from `at` on, or None.
 
     Those before it are written to `output`, whose size stays within `budget`.
     """
-    cdef Buffer source = pin(data)
     cdef const uint8_t *p
     cdef block_t block
     while _find_lz4_block(source.data, <size_t>source.size, at, has_checksums, max_block, &block):
