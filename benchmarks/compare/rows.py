@@ -132,6 +132,7 @@ _WRITTEN = {KWIRE: 1_000_000, CONFLUENT: 500_000, RAW_SOCKET: 1_000_000}
 _WRITTEN_1K = {KWIRE: 100_000, CONFLUENT: 60_000, RAW_SOCKET: 100_000}
 _READ_IN_C = {KWIRE: 600_000, CONFLUENT: 300_000}
 _READ_1K_IN_C = {KWIRE: 100_000, CONFLUENT: 100_000}
+_RAW_READ_1K_IN_C = {**_READ_1K_IN_C, RAW_SOCKET: 100_000}
 _EXCHANGED = {KWIRE: 2_500, RAW_SOCKET: 2_500, CONFLUENT: 2_500, AIOKAFKA: 800, KAFKA_PYTHON: 400}
 _COMPUTED = {KWIRE: 100, CONFLUENT: 100, KAFKA_PYTHON: 50}
 _AIO_SENT = {KWIRE: 200_000, AIOKAFKA: 20_000, CONFLUENT: 40_000}
@@ -149,6 +150,7 @@ _COMMITTED = {KWIRE: 1_500, RAW_SOCKET: 1_500, CONFLUENT: 1_000, AIOKAFKA: 500}
 _TRANSACTED = {KWIRE: 100_000, CONFLUENT: 50_000, AIOKAFKA: 10_000}
 _RAW_TRANSACTED = {KWIRE: 100_000, RAW_SOCKET: 100_000, CONFLUENT: 50_000}
 _MILLION = dict.fromkeys((KWIRE, CONFLUENT), 1_000_000)
+_RAW_MILLION = {**_MILLION, RAW_SOCKET: 1_000_000}
 
 # Kinds: what rows have in common
 
@@ -260,6 +262,7 @@ _KAFKA_TLS_COLUMNS = {**_TLS_COLUMNS, **_KAFKA, "records": _READ_IN_C}
 _RATE = {"metric": "wall_ns", "unit": "million records/s", "rate": 1e3}
 _WAITS = {"metric": "waits_per_million", "unit": "waits per MB", "scale": 1 / 100}
 _NODES = {**_KAFKA_COLUMNS, "broker": "kafka-3", "records": _MILLION}
+_NODES_COLUMNS_LZ4 = {**_NODES, "records": _RAW_MILLION, "floor": {RAW_SOCKET: ""}, "reasoned": _FLOORS}
 _NODES_LZ4 = {"compression": "lz4", "writer": "java", "partitions": 1_000}
 _NODES_ZSTD = {**_NODES_LZ4, "compression": "zstd"}
 _OF_NODES = "three nodes of Kafka, 1,000 partitions written by Java"
@@ -463,7 +466,7 @@ _WITH_KAFKA = [
         _KAFKA_COLUMNS,
         "kafka-columns-1k",
         "Kafka, consume 1 KiB to columns (confluent: to messages)",
-        records=_READ_1K_IN_C,
+        records=_RAW_READ_1K_IN_C,
         size=1024,
     ),
     _row(_KAFKA_DELIVERIES, "kafka-deliveries", "Kafka, produce, each delivery read"),
@@ -481,8 +484,10 @@ _WITH_KAFKA = [
         _KAFKA_TLS_COLUMNS,
         "kafka-tls-columns-1k",
         "Kafka with TLS, consume 1 KiB to columns (confluent: to messages)",
-        records=_READ_1K_IN_C,
+        records=_TLS_READ_1K,
         confluent=2,
+        floor={OPENSSL: "", RAW_SOCKET: "kafka-columns-1k"},
+        reasoned=_FLOORS,
         size=1024,
     ),
     _row(_KAFKA_DELIVERIES, "kafka-tls-deliveries", "Kafka with TLS, produce, each delivery read", tls=True),
@@ -495,8 +500,15 @@ _WITH_KAFKA = [
         floor={RAW_SOCKET: ""},
         reasoned="transactions",
     ),
-    _row(_NODES, "nodes-columns-lz4", f"{_OF_NODES}, lz4, to columns", confluent=6, **_NODES_LZ4),
-    _row(_NODES, "nodes-columns-lz4-rate", "the same: rate", same_run_as="nodes-columns-lz4", **_NODES_LZ4, **_RATE),
+    _row(_NODES_COLUMNS_LZ4, "nodes-columns-lz4", f"{_OF_NODES}, lz4, to columns", confluent=6, **_NODES_LZ4),
+    _row(
+        _NODES_COLUMNS_LZ4,
+        "nodes-columns-lz4-rate",
+        "the same: rate",
+        same_run_as="nodes-columns-lz4",
+        **_NODES_LZ4,
+        **_RATE,
+    ),
     _row(
         _NODES,
         "nodes-columns-zstd",

@@ -59,7 +59,7 @@ def consume(task: Task) -> dict[str, float]:
     """Reads `count` records from the beginning."""
     if task.output == "one-by-one":
         return _consume_one_by_one(task)
-    take = taker_of(task.output)
+    take = taker_of(task.output, task.compression)
     count = 0
     with _consumer(task) as consumer, Meter() as meter:
         while count < task.count:
@@ -71,15 +71,17 @@ def consume(task: Task) -> dict[str, float]:
     return meter.per_record(count)
 
 
-def taker_of(output: str) -> Callable[[ConsumerRecords], object]:
-    """The function that makes this of what a poll returned."""
+def taker_of(output: str, compression: str = "none") -> Callable[[ConsumerRecords], object]:
+    """The function that makes this of what a poll returned; what it imports, and the decompressor, are there."""
     takers: dict[str, Callable[[Any], object]] = {
         "records": list,
         "values": lambda polled: polled.values(),
         "columns": lambda polled: polled.to_arrow(FOUR),
         "fields": read_fields,
     }
-    takers[output](records.decode(records.encode([b"the first call of to_arrow imports pyarrow"])))
+    takers[output](
+        records.decode(records.encode([b"the first call of to_arrow imports pyarrow"], compression=compression))
+    )
     return takers[output]
 
 

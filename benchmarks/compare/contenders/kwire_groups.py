@@ -94,13 +94,13 @@ class _PausingListener(_Listener):
 
 def group_read(task: Task) -> dict[str, float]:
     """Members of a group read a topic together."""
-    taker_of(task.output)
+    taker_of(task.output, task.compression)
     return read_by_members(task, _reader)
 
 
 def _reader(task: Task, number: int, shares: Shares, found: Found) -> None:
     settings = {"group_id": f"reading-{os.getpid()}", "partition_assignment_strategy": ["range"]}
-    take = taker_of(task.output)
+    take = taker_of(task.output, task.compression)
     with Consumer(**{**consumer_settings(task), **settings}) as consumer:
         consumer.subscribe([task.topic], listener=_PausingListener(number, shares, consumer))
         while not shares.reading.is_set():

@@ -26,9 +26,14 @@ _Fetch = protocol.FetchRequest.FetchTopic
 
 
 def connected(task: Task) -> socket.socket:
-    """A socket to the broker that sends at once."""
-    host, _, port = task.bootstrap.rpartition(":")
-    connection = socket.create_connection((host, int(port)))
+    """A socket to the broker, the first if there are several, that sends at once."""
+    host, _, port = task.bootstrap.partition(",")[0].rpartition(":")
+    return connected_to(host, int(port))
+
+
+def connected_to(host: str, port: int) -> socket.socket:
+    """A socket to that broker."""
+    connection = socket.create_connection((host, port))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import cycle, islice, repeat
 from math import copysign
 
-from benchmarks.compare.contenders import raw_requests
+from benchmarks.compare.contenders import raw_lz4, raw_requests
 from benchmarks.compare.contenders.meters import round_trips
 from benchmarks.compare.contenders.raw_requests import check, connected, exchange, produce_frame
 from benchmarks.compare.contenders.task import Task, rows_of_a_batch, values_of
@@ -38,7 +38,9 @@ def _make_and_read(count: int) -> None:
 
 
 def consume(task: Task) -> dict[str, float]:
-    """Receives the records and looks at none."""
+    """Receives the records and looks at none, but for their lz4."""
+    if task.compression == "lz4":
+        return raw_lz4.consume(task)
     return raw_requests.receive(task)
 
 
