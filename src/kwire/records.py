@@ -40,10 +40,10 @@ def decode(
 ) -> Records:
     """The records in `data`, any bytes-like object: batches and message sets of magic 0, 1 and 2, also mixed.
 
-    The result shares the memory of `data` and keeps it alive; only what can be written to (a bytearray) is copied. A
-    batch that is cut off at the end is left over (`Records.consumed`, `Records.needed`): bytes too short for a batch
-    are no records and no error, so compare `consumed` with `len(data)` where all of it is meant to be read. Control
-    batches are decoded like any other.
+    The result shares the memory of `data` and keeps it alive, where not all of it is compressed; only what can be
+    written to (a bytearray) is copied. A batch that is cut off at the end is left over (`Records.consumed`,
+    `Records.needed`): bytes too short for a batch are no records and no error, so compare `consumed` with `len(data)`
+    where all of it is meant to be read. Control batches are decoded like any other.
 
     `check_crc=False` skips the checksums. `max_decompressed_bytes` bounds the memory that one call takes beside `data`:
     all decompressed content, and the index of all records, compressed or not (40 bytes for each, about 140 for each
