@@ -203,7 +203,7 @@ static kw_block *kw_block_allocate(size_t capacity) {
     kw_block *block;
     if (capacity >= KW_LARGE) kw_keep_end_of_heap();
     block = (kw_block *)(capacity >= KW_HUGE_PAGE ? kw_allocate_huge(sizeof(kw_block) + capacity)
-                                             : malloc(sizeof(kw_block) + capacity));
+                                                  : malloc(sizeof(kw_block) + capacity));
     if (block != NULL) {
         block->capacity = capacity;
         block->is_cut = 0;
