@@ -220,7 +220,7 @@ def test_blocks_that_one_thread_fills_are_let_go_of_by_another() -> None:
         receiver.feed(size.to_bytes(4, "big"))
         receiver.buffer(size)[:] = bytes([value]) * len(receiver.buffer(size))
         filled.put((value, size, receiver.received(size)))
-        while filled.qsize() > 50:
+        while filled.qsize() > 50 and time.monotonic() < crew.until:
             time.sleep(0.001)
 
     def empty(number: int, turn: int) -> None:
