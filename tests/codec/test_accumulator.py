@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import pickle
 from collections import deque
 from random import Random
@@ -364,7 +363,7 @@ def test_a_partition_that_is_none_is_refused(partition: Any) -> None:
         path.send(TOPIC, b"v", partition=partition)
 
 
-@pytest.mark.skipif(os.environ.get("KWIRE_EXACT_BLOCKS") == "1", reason="nothing that was freed is kept")
+@pytest.mark.shared_memory
 def test_batches_of_thousands_of_partitions_are_made_without_the_collector_running() -> None:
     """It runs once for 700 allocations that it counts, over what the process has."""
     path = Path(batch_size=1000, linger=1.0)

@@ -190,6 +190,7 @@ def test_a_copy_lets_go_of_its_batch() -> None:
     assert copied.value == b"v2"
 
 
+@pytest.mark.shared_memory
 @pytest.mark.parametrize("codec", ["none", "lz4"])
 def test_only_plain_records_hold_what_was_received(codec: Literal["none", "lz4"]) -> None:
     wire = records.encode([b"value"] * 9, compression=codec)
