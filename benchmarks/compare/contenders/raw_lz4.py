@@ -27,17 +27,18 @@ _FETCH_BYTES = 2**21
 _ASKED_AT_ONCE = 40
 _BATCH_HEADER, _LZ4_HEADER = 61, 7
 _BLOCK_BYTES = 2**16
+_STORED = 2**31
 
 _Fetch = protocol.FetchRequest.FetchTopic
 
 
 class _Answer(NamedTuple):
-    """A Fetch, the size of its response, and where each block of it lies."""
+    """A Fetch, the size of its response, and where each block of it lies, and whether it is stored as it is."""
 
     connection: socket.socket
     frame: bytes
     size: int
-    blocks: list[tuple[int, int]]
+    blocks: list[tuple[int, int, bool]]
 
 
 def consume(task: Task) -> dict[str, float]:
@@ -47,7 +48,7 @@ def consume(task: Task) -> dict[str, float]:
         answers = [answer for turn in zip_longest(*led) for answer in turn if answer is not None]
         room = memoryview(bytearray(max(answer.size for answer in answers)))
         content, column = memoryview(bytearray(_BLOCK_BYTES)), memoryview(bytearray(_BLOCK_BYTES))
-        blocks = [[room[begin:end] for begin, end in answer.blocks] for answer in answers]
+        blocks = [[(room[begin:end], stored) for begin, end, stored in answer.blocks] for answer in answers]
         decompress = lz4.decompress_block_into
         with Meter() as meter:
             for answer in answers[: len(led)]:
@@ -56,9 +57,12 @@ def consume(task: Task) -> dict[str, float]:
                 answer.connection.recv_into(room, answer.size, socket.MSG_WAITALL)
                 if later is not None:
                     later.connection.sendall(later.frame)
-                for block in mine:
-                    size = decompress(block, content)
-                    column[:size] = content[:size]
+                for block, is_stored in mine:
+                    if is_stored:
+                        column[: len(block)] = block
+                    else:
+                        size = decompress(block, content)
+                        column[:size] = content[:size]
     return meter.per_record(task.count)
 
 
@@ -89,21 +93,21 @@ def _answers(connection: socket.socket, task: Task, partitions: list[int]) -> It
         frame = protocol.encode_request(request, _FETCH_VERSION, correlation_id=1)
         answer = exchange(connection, frame)
         _, response = protocol.decode_response(answer, FETCH, _FETCH_VERSION)
-        blocks: list[tuple[int, int]] = []
+        blocks: list[tuple[int, int, bool]] = []
         for row in response.responses[0].partitions:
             found = records.decode(row.records or b"")
             if len(found):
                 begin = answer.index(bytes(row.records))
-                blocks += [each for batch in found.batches for each in _blocks(answer, begin + batch.position)]
+                blocks += [each for batch in found.batches for each in blocks_of(answer, begin + batch.position)]
                 offsets[row.partition_index] = found.batches[-1].last_offset + 1
             if offsets[row.partition_index] >= row.high_watermark:
                 del offsets[row.partition_index]
         yield _Answer(connection, frame, len(answer), blocks)
 
 
-def _blocks(answer: bytes, batch: int) -> Iterator[tuple[int, int]]:
-    """Where the blocks of one batch begin and end."""
+def blocks_of(answer: bytes, batch: int) -> Iterator[tuple[int, int, bool]]:
+    """Where the blocks of one batch begin and end, and whether each is stored as it is."""
     at = batch + _BATCH_HEADER + _LZ4_HEADER
-    while size := struct.unpack_from("<I", answer, at)[0]:
-        yield at + 4, at + 4 + size
-        at += 4 + size
+    while head := struct.unpack_from("<I", answer, at)[0]:
+        begin, at = at + 4, at + 4 + head % _STORED
+        yield begin, at, head >= _STORED
