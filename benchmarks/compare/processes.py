@@ -113,8 +113,9 @@ class LineProcess:
 
 
 def _end_of(stream: TextIO) -> str:
+    """The last of what was written; files are named from the tree's root, since data files are published."""
     stream.seek(0)
-    return stream.read().strip()[-_SHOWN:]
+    return stream.read().strip().replace(f"{ROOT}{os.sep}", "")[-_SHOWN:]
 
 
 class Contenders:

@@ -48,8 +48,10 @@ def test_what_a_contender_measured_and_how_it_failed_comes_back() -> None:
         assert measured["cpu_ns"] > 0
         assert 10 < measured["bytes_each"] < 100
         assert measured["process_cpu_s"] > 0
-        with pytest.raises(ContenderError, match=r"(?s)exit code 1 after .*\nKeyError: 'no-such-case'"):
+        with pytest.raises(ContenderError, match=r"(?s)exit code 1 after .*\nKeyError: 'no-such-case'") as failed:
             contenders.run(Task("codec", "kwire", case="no-such-case"))
+        assert 'File "benchmarks/compare/' in str(failed.value)
+        assert str(ROOT) not in str(failed.value)
         assert contenders.run(Task("codec", "kwire", case="index", budget_s=0.0))["cpu_ns"] > 0
 
 
