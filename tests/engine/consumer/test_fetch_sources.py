@@ -8,7 +8,7 @@ from kwire.engine.common.addresses import TopicPartition
 from kwire.engine.consumer.fetch_sources import LONG_WAIT_S, SMALL_RESPONSE_BYTES, FetchStats, Source
 from kwire.engine.consumer.partition_state import PartitionState
 from kwire.schema.api_keys import FETCH
-from tests.engine.consumer.test_fetcher import LogBroker, Reading
+from tests.engine.consumer.test_fetcher import T0, T1, A, B, LogBroker, Reading
 
 VALUE = bytes(1000)
 EACH = 100
@@ -232,6 +232,37 @@ def test_the_size_keeps_to_the_settings() -> None:
         made.on_response(brought(1, made.size), polled_at=10.0, began_at=11.0, now=11.0)
         made.buffered = 0
     assert made.size == 3 * SMALL_RESPONSE_BYTES
+
+
+def test_of_several_brokers_each_is_asked_for_half_as_much() -> None:
+    """What one has sent waits while that of the others is handed out."""
+    brokers = [WideBroker(2, 9), WideBroker(2, 9)]
+    for number, broker in enumerate(brokers):
+        broker.node_id = number
+        broker.brokers = {0: A, 1: B}
+        broker.topics = {"t": [0, 1]}
+    polling = Reading(brokers[0], {B: brokers[1]})
+    polling.fetcher.subscription.assign([T0, T1], polling.world.now, at={T0: 0, T1: 0})
+    polling.take()
+    asked = [message.max_bytes for broker in brokers for _, message in broker.fetches]
+    assert set(asked) == {SMALL_RESPONSE_BYTES // 2}
+
+
+def test_a_size_that_has_grown_is_kept_when_there_are_more_brokers() -> None:
+    made = source()
+    made.size = 5 * SMALL_RESPONSE_BYTES
+    made.be_one_of(2)
+    assert made.size == 5 * SMALL_RESPONSE_BYTES
+    made.size = SMALL_RESPONSE_BYTES // 2
+    made.be_one_of(1)
+    assert made.size == SMALL_RESPONSE_BYTES
+
+
+def test_the_settings_hold_for_several_brokers_as_well() -> None:
+    for settings, size in (({"min_bytes": 10 << 20}, 10 << 20), ({"max_bytes": 1000}, 1000)):
+        made = source(**settings)
+        made.be_one_of(3)
+        assert made.size == size
 
 
 def test_whoever_gave_goes_behind_who_did_not() -> None:

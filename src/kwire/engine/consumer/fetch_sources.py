@@ -11,7 +11,8 @@ Layer 3, no I/O; asks no broker. `fetcher.py` moves these.
     size     a small response stays in the processor's caches while it is decoded and handed out; a large one makes up
              for a broker that is far away. So the size begins small; it doubles when a poll had to wait long for a
              response that was full, and goes back when one came quickly. Where the wait was for its bytes after the
-             first (a slow line, a broker that encrypts), a larger one only takes longer: it goes back then, too
+             first (a slow line, a broker that encrypts), a larger one only takes longer: it goes back then, too. What
+             several brokers bring waits for each other, so of several each is asked for half as much at the beginning
     decoded  a client on an event loop bounds what one response takes to decode by `max_decoded`: as the last responses
              did, so many bytes of decompressed records and their index come of each byte
 """
@@ -26,7 +27,8 @@ from kwire.engine.consumer.fetch_sessions import FetchSession
 from kwire.engine.consumer.partition_state import NO_POSITION, PartitionState
 
 SMALL_RESPONSE_BYTES = 2 << 20
-"""Bytes of records that the first fetch asks for, and the minimum that adapting goes back to."""
+"""Bytes of records that the first fetch asks for, and the minimum that adapting goes back to; half of it where several
+brokers are fetched from."""
 
 _ALL = 1 << 30
 
@@ -87,6 +89,7 @@ class Source:
         "_record_size",
         "_smallest",
         "_usual_size",
+        "_wanted_bytes",
         "buffered",
         "in_flight",
         "low_water",
@@ -101,7 +104,8 @@ class Source:
     def __init__(self, node: int, min_bytes: int, max_bytes: int, max_decoded: int | None = None) -> None:
         self.node = node
         self._max_bytes = max(max_bytes, 1)
-        self._min_bytes = min(max(min_bytes, SMALL_RESPONSE_BYTES), self._max_bytes)
+        self._wanted_bytes = min_bytes
+        self._min_bytes = self._min_bytes_of(1)
         self._max_decoded = max_decoded
         self._smallest = min(max(min_bytes, SMALLEST_RESPONSE_BYTES), self._max_bytes)
         self.size = self._min_bytes if max_decoded is None else self._smallest
@@ -117,6 +121,17 @@ class Source:
         self.buffered = 0
         self.low_water = 0
         self.retry_at = 0.0
+
+    def be_one_of(self, sources: int) -> None:
+        """So many brokers are fetched from."""
+        is_small = self.size == self._min_bytes
+        self._min_bytes = self._min_bytes_of(sources)
+        if is_small:
+            self.size = self._min_bytes
+
+    def _min_bytes_of(self, sources: int) -> int:
+        small = SMALL_RESPONSE_BYTES if sources == 1 else SMALL_RESPONSE_BYTES // 2
+        return min(max(self._wanted_bytes, small), self._max_bytes)
 
     def may_be_asked(self, now: float) -> bool:
         """Whether there is something to ask, nothing is asked already, and little is left of what it returned."""

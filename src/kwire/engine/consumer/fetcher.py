@@ -268,6 +268,7 @@ class Fetcher(Recoverable):
                     self._end_session(self._sources[node])
                     del self._sources[node]
                     self._hasty.discard(node)
+            self._share_size()
 
     def _look_again(self, now: float) -> None:
         """A position came, or a back-off ended: looks at all partitions, once for all that say so meanwhile."""
@@ -360,7 +361,12 @@ class Fetcher(Recoverable):
             found = self._sources[node] = Source(
                 node, settings.fetch_min_bytes, settings.fetch_max_bytes, self._max_decoded
             )
+            self._share_size()
         return found
+
+    def _share_size(self) -> None:
+        for source in self._sources.values():
+            source.be_one_of(len(self._sources))
 
     def _ask_all(self, now: float) -> None:
         self._is_due = False
