@@ -61,19 +61,23 @@ def decompress(codec: str, data: BytesLike, max_bytes: int, *, magic: int = 2) -
     claims to be, larger than `max_bytes`; CorruptError when the bytes are no such stream; UnknownCodecError for
     another codec, or one that the message format does not have.
     """
-    view = memoryview(data).cast("B")
     _check_codec(codec, magic)
     try:
-        if codec == "gzip":
-            return _gunzip(view, max_bytes)
-        if codec == "snappy":
-            return _unsnappy(view, max_bytes)
-        if codec == "lz4":
-            return _unlz4(view, min(max_bytes, _MAX_BUDGET), magic)
-        if codec == "zstd":
-            return _unzstd(view, min(max_bytes, _MAX_BUDGET))
+        if codec == "lz4":  # before the others: its batches are small, and many
+            return _unlz4(data, min(max_bytes, _MAX_BUDGET), magic)
+        return _decompressed(codec, memoryview(data).cast("B"), max_bytes)
     except BaseException as error:
-        raise _as_ours(error, errors.CorruptError, f"{codec} data of {len(view)} bytes was decompressed") from None
+        what = f"{codec} data of {len(memoryview(data).cast('B'))} bytes was decompressed"
+        raise _as_ours(error, errors.CorruptError, what) from None
+
+
+def _decompressed(codec: str, view: memoryview, max_bytes: int) -> Buffer:
+    if codec == "gzip":
+        return _gunzip(view, max_bytes)
+    if codec == "snappy":
+        return _unsnappy(view, max_bytes)
+    if codec == "zstd":
+        return _unzstd(view, min(max_bytes, _MAX_BUDGET))
     output = OutputBlock(within_budget(len(view), max_bytes, codec))
     output.write(view)
     return output.finish()
@@ -272,9 +276,9 @@ def _lz4_header_checksum(descriptor: bytes, magic: int) -> int:
     return (xxh32(covered) >> 8) & 0xFF
 
 
-def _unlz4(view: memoryview, budget: int, magic: int) -> Buffer:
+def _unlz4(data: BytesLike, budget: int, magic: int) -> Buffer:
     library = _library("cramjam")
-    return lz4_content(view, budget, magic, library.lz4.decompress_block_into, library.DecompressionError)
+    return lz4_content(data, budget, magic, library.lz4.decompress_block_into, library.DecompressionError)
 
 
 def _lz4(view: memoryview, level: int | None, magic: int) -> bytes:
