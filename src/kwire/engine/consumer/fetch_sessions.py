@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwire._typing import NamedTuple
+from kwire import protocol
+from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.common.addresses import TopicPartition
 from kwire.schema.error_codes import (
     FETCH_SESSION_ID_NOT_FOUND,
@@ -31,6 +32,11 @@ from kwire.schema.error_codes import (
     INCONSISTENT_TOPIC_ID,
     INVALID_FETCH_SESSION_EPOCH,
 )
+
+if TYPE_CHECKING:
+    from kwire.engine.consumer.partition_state import PartitionState
+
+    AskedPartition = protocol.FetchRequest.FetchTopic.FetchPartition
 
 OPEN_AT = 16
 """Idle partitions from which on a session is worth its place at the broker."""
@@ -103,6 +109,24 @@ class FetchSession:
     def stamp(self, version: int) -> tuple[int, int]:
         """The session id and epoch of the fetch that is written now."""
         return (self._id, self._epoch) if version >= FIRST_VERSION_WITH_SESSIONS else (NO_SESSION, SESSIONLESS)
+
+    def named(self, states: Mapping[TopicPartition, PartitionState]) -> dict[str, list[AskedPartition]]:
+        """By topic the rows of what the fetch names, but for what is not to be read from there any more."""
+        row = protocol.FetchRequest.FetchTopic.FetchPartition
+        topics: dict[str, list[AskedPartition]] = {}
+        for tp in self.changed:
+            state, asked = states.get(tp), self.asked.get(tp)
+            if asked is None or state is None or state.revision != asked.revision:
+                continue
+            topics.setdefault(tp.topic, []).append(
+                row(
+                    partition=tp.partition,
+                    current_leader_epoch=asked.leader_epoch,
+                    fetch_offset=asked.offset,
+                    partition_max_bytes=asked.max_bytes,
+                )
+            )
+        return topics
 
     def drop(self, tp: TopicPartition) -> None:
         """What was to be asked of the partition is not wanted any more."""

@@ -32,13 +32,13 @@ KIP-951 (leaders).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from operator import attrgetter
 
 from kwire import errors, protocol
 from kwire._codec import Records, Timer, no_uuid, scan_records
-from kwire._typing import TYPE_CHECKING, override
+from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.engine.calls.offsets import READ_COMMITTED, isolation_code, too_old_for
 from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.common.pace import EVERY_S, Throttling
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from kwire.engine.groups.committed import OffsetFetches
     from kwire.engine.ports import Services
 
-    AskedPartition = protocol.FetchRequest.FetchTopic.FetchPartition
     Row = protocol.FetchResponse.FetchableTopicResponse.PartitionData
 
 _LAST_VERSION_BY_NAME = 12
@@ -376,12 +375,18 @@ class Fetcher(Recoverable):
 
     def _ask(self, source: Source, now: float) -> None:
         taken = source.next_in_queue(now)
-        states = [
-            state for state in taken if self._node_of(state, now) == source.node and self.positions.is_checked(state)
-        ]
-        if states or source.session.rests:
-            self._fetch(source, states, now)
-        if len(states) < len(taken):
+        leadership = self._core.cluster.leadership
+        asked: dict[PartitionState, Asked] = {}
+        for state in taken:
+            leader, epoch = leadership(state.tp)
+            is_here = leader == source.node and state.preferred_replica is None
+            if (is_here or self._node_of(state, now) == source.node) and (
+                epoch <= state.checked_epoch or self.positions.is_checked(state)
+            ):
+                asked[state] = Asked(state.revision, state.fetch_at, state.max_bytes, epoch)
+        if asked or source.session.rests:
+            self._fetch(source, asked, now)
+        if len(asked) < len(taken):
             self.pump(now)
 
     def _node_of(self, state: PartitionState, now: float) -> int | None:
@@ -393,16 +398,18 @@ class Fetcher(Recoverable):
             state.preferred_replica = None
         return self.positions.leader(state, now)
 
-    def _fetch(self, source: Source, states: list[PartitionState], now: float) -> None:
+    def _fetch(self, source: Source, asked: Mapping[PartitionState, Asked], now: float) -> None:
         session = source.session
-        rack = "" if any(now < state.leader_until for state in states) else self._settings.client_rack
-        by_id = self._may_name_by_id({state.tp.topic for state in states} | session.forgotten_topics, session)
+        rack = self._settings.client_rack
+        if rack and any(now < state.leader_until for state in asked):
+            rack = ""
+        by_id = self._may_name_by_id({state.tp.topic for state in asked} | session.forgotten_topics, session)
         if session.is_open and (by_id != session.is_by_id or rack != self._settings.client_rack):
             self._end_session(source)
             self.pump(now)
             return
-        session.begin({state.tp: self._asked(state) for state in states}, by_id=by_id)
-        for state in states:
+        session.begin({state.tp: row for state, row in asked.items()}, by_id=by_id)
+        for state in asked:
             state.in_flight = True
         source.set_asked(now)
         wait = self._settings.fetch_max_wait_ms / 1000
@@ -417,10 +424,6 @@ class Fetcher(Recoverable):
             purpose=Purpose.FETCH,
             timeout=max(self._core.settings.request_timeout_ms / 1000, wait + 1),
         )
-
-    def _asked(self, state: PartitionState) -> Asked:
-        epoch = self._core.cluster.leader_epoch(state.tp.topic, state.tp.partition)
-        return Asked(state.revision, state.fetch_at, state.max_bytes, epoch)
 
     def _may_name_by_id(self, topics: Collection[str], session: FetchSession) -> bool:
         """Whether the ids of all these topics are known; without topics, what the session was begun with."""
@@ -452,22 +455,7 @@ class Fetcher(Recoverable):
 
     def _message(self, session: FetchSession, size: int, rack: str, version: int) -> protocol.FetchRequest:
         made = protocol.FetchRequest
-        row = made.FetchTopic.FetchPartition
         cluster = self._core.cluster
-        topics: dict[str, list[AskedPartition]] = {}
-        for tp in session.changed:
-            state = self.subscription.states.get(tp)
-            asked = session.asked.get(tp)
-            if asked is None or state is None or state.revision != asked.revision:
-                continue
-            topics.setdefault(tp.topic, []).append(
-                row(
-                    partition=tp.partition,
-                    current_leader_epoch=asked.leader_epoch,
-                    fetch_offset=asked.offset,
-                    partition_max_bytes=asked.max_bytes,
-                )
-            )
         settings = self._settings
         by_id = version > _LAST_VERSION_BY_NAME
         session_id, session_epoch = session.stamp(version)
@@ -489,7 +477,7 @@ class Fetcher(Recoverable):
                 made.FetchTopic(topic_id=cluster.topic_id(name), partitions=rows)
                 if by_id
                 else made.FetchTopic(topic=name, partitions=rows)
-                for name, rows in topics.items()
+                for name, rows in session.named(self.subscription.states).items()
             ],
         )
 
@@ -538,16 +526,16 @@ class Fetcher(Recoverable):
         holders = {*self._ready, *self.hand_out.states}
         room = max_memory - sum(state.memory for state in holders if not state.stopped)
         stats = FetchStats()
-        session = source.session
+        session, subscription = source.session, self.subscription
         answered: list[PartitionState] = []
         for topic in response.responses:
             name = topic.topic or self._core.cluster.names.get(topic.topic_id, "")
+            fetched = 0
             for row in topic.partitions:
-                tp = TopicPartition(name, row.partition_index)
-                state = self.subscription.states.get(tp)
-                asked = session.asked.get(tp)
+                key: Any = name, row.partition_index  # found as a TopicPartition, which would take longer to make
+                state, asked = subscription.states.get(key), session.asked.get(key)
                 if state is None or asked is None or asked[:2] != (state.revision, state.fetch_at):
-                    session.note_foreign(tp)
+                    session.note_foreign(key)
                     if asked is not None:
                         stats.is_fruitless = False  # a seek, or another assignment, came in between
                     continue
@@ -559,8 +547,9 @@ class Fetcher(Recoverable):
                 if not row.records:
                     continue
                 answered.append(state)
-                self.fetched_bytes.add(name, len(row.records))
-                begin, was_ready, held = state.fetch_at, state.holds_records, len(state.chunks)
+                size, begin, held = len(row.records), state.fetch_at, len(state.chunks)
+                was_ready = held > 0 and state.holds_records
+                fetched += size
                 decoded = self._take_in(state, source.node, row, version, room, room == max_memory)
                 if state.fetch_at > begin or state.fault is not None or self._is_full:
                     stats.is_fruitless = False
@@ -569,7 +558,9 @@ class Fetcher(Recoverable):
                 if len(state.chunks) > held:
                     if not was_ready:
                         self._ready.append(state)
-                    stats.add(state, state.chunks[-1].count, state.fetch_at - begin, len(row.records))
+                    stats.add(state, state.chunks[-1].count, state.fetch_at - begin, size)
+            if fetched:
+                self.fetched_bytes.add(name, fetched)
         self._end_fetch(source, response.session_id, answered, stats.returned)
         source.on_response(stats, self.polled_at, self._core.answer_began_at, now)
         if stats.is_fruitless:

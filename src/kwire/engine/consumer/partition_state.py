@@ -311,8 +311,10 @@ class PartitionState:
         """Bytes that a fetch may be expected to bring: of as many offsets as are known to wait, each of `record_size`,
         but no more than the last fetch brought, or than others usually bring.
         """
+        if self.log_end <= self.fetch_at or self.end_offset <= self.fetch_at:
+            return 0.0
         waiting = min(self.log_end, self.end_offset) - self.fetch_at
-        return min(waiting * record_size, self.last_size or usual_size) if waiting > 0 else 0.0
+        return min(waiting * record_size, self.last_size or usual_size)
 
     @property
     def has_no_rule(self) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Collection, Sequence
 from kwire import errors, protocol
 from kwire._codec import no_uuid, untracked
 from kwire._typing import TYPE_CHECKING, NamedTuple
-from kwire.engine.common.addresses import Address
+from kwire.engine.common.addresses import Address, TopicPartition
 from kwire.engine.common.notebooks import in_notebooks
 from kwire.errors import KafkaError, UnknownTopicError
 from kwire.schema.error_codes import NONE, REPLICA_NOT_AVAILABLE, UNKNOWN_SERVER_ERROR, UNKNOWN_TOPIC_OR_PARTITION
@@ -113,6 +113,14 @@ class Metadata:
             return self.topics[topic].partitions[partition].leader_epoch
         except KeyError:
             return -1
+
+    def leadership(self, tp: TopicPartition) -> tuple[int, int]:
+        """Both at once."""
+        try:
+            info = self.topics[tp.topic].partitions[tp.partition]
+        except KeyError:
+            return NO_LEADER, -1
+        return info.leader, info.leader_epoch
 
     def topic_id(self, name: str) -> UUID:
         """The topic's id; all zeros where the cluster has no ids."""
