@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 from uuid import UUID
 
@@ -523,6 +524,18 @@ def test_what_all_brokers_answers_decompress_to_is_bounded(monkeypatch: pytest.M
     assert len(first.fetches) + len(second.fetches) == asked
     got = [tp for _ in range(2) for tp in reading.take()]
     assert sorted(got) == [T0, T1]
+
+
+def test_bytes_that_were_received_and_decompressed_are_not_counted_as_held() -> None:
+    """Of random bytes each compressed batch is as large as its content: one of both is held, not both."""
+    value = random.Random(1).randbytes(100_000)
+    counts = {}
+    for compression in ("none", "lz4", "zstd"):
+        reading = Reading(LogBroker())
+        reading.broker.append(0, [value], compression=compression)
+        reading.assign(T0).world.run(reading.fetcher.has_something)
+        counts[compression] = reading.fetcher.subscription.state(T0).buffered_bytes
+    assert all(100_000 < count < 101_000 for count in counts.values()), counts
 
 
 def test_the_index_of_plain_records_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,11 @@ class Chunk:
         return (records if count == self.count else records[begin : self.handed_out]), size
 
     @property
+    def plain_bytes(self) -> int:
+        """Bytes of what was received that the records lie in: the compressed batches of it are let go of."""
+        return sum(batch.size for batch in self.records.batches if batch.compression == "none")
+
+    @property
     def position(self) -> int:
         """The offset of the first record not delivered, or of the first after the chunk."""
         return self._offset_at(self.delivered)
@@ -208,7 +213,7 @@ class PartitionState:
     @property
     def buffered_bytes(self) -> int:
         """Bytes of memory that wait to be handed out or to be known as delivered. From any thread."""
-        return sum(chunk.records.consumed + chunk.memory for chunk in self.chunks)
+        return sum(chunk.plain_bytes + chunk.memory for chunk in self.chunks)
 
     @property
     def delivered(self) -> tuple[int, int]:
