@@ -54,6 +54,7 @@ ctypedef struct aborted_t:     # sorted by producer id, then by first offset
 
 cdef enum:
     MAX_CONTENT = 0x7FFFFFFF   # places within decompressed bytes must fit into an int32 of Arrow
+    EXPECTED_AT_MOST = 16384   # records for which room is made before their batches are read: 640 KiB
 
 
 cdef enum ScanState:
@@ -191,6 +192,14 @@ cdef int64_t content_budget(const scan_t *s) noexcept nogil:
     return <int64_t>min(s.limit_bytes - taken, <uint64_t>MAX_CONTENT) if taken < s.limit_bytes else 0
 
 
+cdef size_t _expected_records(const scan_t *s, size_t more) noexcept nogil:
+    """How many there will be if each byte up to the end brings as many as those of the current batch, `more` records."""
+    cdef size_t left = s.size - s.at
+    if s.batch.wire_size == 0 or s.batch.wire_size >= left:
+        return 0
+    return s.record_count + <size_t>min(<double>more * left / s.batch.wire_size, <double>EXPECTED_AT_MOST)
+
+
 cdef int reserve_records(scan_t *s, size_t more) noexcept nogil:
     """Room for `more` records; the caller has checked that the bytes at hand can hold that many."""
     cdef size_t room, affordable
@@ -200,7 +209,8 @@ cdef int reserve_records(scan_t *s, size_t more) noexcept nogil:
     if s.record_room - s.record_count >= more:
         return SCAN_GOES_ON
     affordable = <size_t>(s.limit_bytes - taken_bytes(s)) // sizeof(record_t)
-    room = max(s.record_count + more, min(2 * s.record_room, s.record_count + affordable))
+    room = max(2 * s.record_room, _expected_records(s, more))
+    room = max(s.record_count + more, min(room, s.record_count + affordable))
     block = kw_block_new(room * sizeof(record_t))
     if block == NULL:
         return scan_fault(s, FAULT_MEMORY, NULL, s.at)
