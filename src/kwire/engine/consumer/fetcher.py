@@ -347,10 +347,10 @@ class Fetcher(Recoverable):
         states = self.subscription.states.values()
         wanting = [state for state in states if not (state.in_flight or state.stopped) and state.wants_fetch(now)]
         for state in sorted(wanting, key=_order):
-            node = self._node_of(state, now)
+            node, epoch = self._leadership(state, now)
             if node is None:
                 self._is_settled = False
-            elif self.positions.is_checked(state):
+            elif epoch <= state.checked_epoch or self.positions.is_checked(state):
                 self._source(node).queue.append(state)
 
     def _source(self, node: int) -> Source:
@@ -375,19 +375,22 @@ class Fetcher(Recoverable):
 
     def _ask(self, source: Source, now: float) -> None:
         taken = source.next_in_queue(now)
-        leadership = self._core.cluster.leadership
         asked: dict[PartitionState, Asked] = {}
         for state in taken:
-            leader, epoch = leadership(state.tp)
-            is_here = leader == source.node and state.preferred_replica is None
-            if (is_here or self._node_of(state, now) == source.node) and (
-                epoch <= state.checked_epoch or self.positions.is_checked(state)
-            ):
+            node, epoch = self._leadership(state, now)
+            if node == source.node and (epoch <= state.checked_epoch or self.positions.is_checked(state)):
                 asked[state] = Asked(state.revision, state.fetch_at, state.max_bytes, epoch)
         if asked or source.session.rests:
             self._fetch(source, asked, now)
         if len(asked) < len(taken):
             self.pump(now)
+
+    def _leadership(self, state: PartitionState, now: float) -> tuple[int | None, int]:
+        """The broker to fetch from, and the leader's epoch."""
+        leader, epoch = self._core.cluster.leadership(state.tp)
+        if leader < 0 or state.preferred_replica is not None:
+            return self._node_of(state, now), epoch
+        return leader, epoch
 
     def _node_of(self, state: PartitionState, now: float) -> int | None:
         """The broker to fetch from; None where there is none yet (`PositionLookup.leader`)."""

@@ -236,10 +236,14 @@ class Subscription:
         self.moved.intersection_update(self.states.values())
         ended = {tp: state.tenure for tp, state in old.items() if state.tenure and self.states.get(tp) is not state}
         if ended:
-            before = {tp: tenure for tp, tenure in self.ended.items() if tp not in ended}
-            self.ended = _last({**before, **ended})
+            known = dict(self.ended)
+            for tp in ended:
+                known.pop(tp, None)
+            self.ended = _last(known | ended)
         if ended or not self.withdrawn.isdisjoint(self.states):
-            self.withdrawn = (self.withdrawn | ended.keys()) & self.ended.keys() - self.states.keys()
+            self.withdrawn = self.withdrawn.union(ended).difference(self.states)
+            if len(self.ended) == MAX_GONE:
+                self.withdrawn = self.withdrawn.intersection(self.ended)
 
     def _has_id(self, tp: TopicPartition) -> bool:
         """Whether the topic has an id: so a recreated one is not taken for one that a broker knows only in part."""
