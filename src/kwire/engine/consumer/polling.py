@@ -83,7 +83,7 @@ class Polling:
             self.woken
             or self._fetcher.has_something()
             or self._fetcher.subscription.done
-            or self._news_of_refusal() is not None
+            or (self._core.refused and self._news_of_refusal() is not None)
             or (self._membership is not None and (self._membership.has_event or self._membership.fault is not None))
         )
 

@@ -59,6 +59,7 @@ class Subscription:
         self.ended: Mapping[TopicPartition, int] = {}
         self.withdrawn: frozenset[TopicPartition] = frozenset()
         self._tenures = 0
+        self._has_ends = False
         self._subscribed: tuple[str, ...] = ()
         self._assigned: tuple[str, ...] = ()
         self._gone: dict[TopicPartition, PartitionState] = {}
@@ -213,8 +214,10 @@ class Subscription:
             self.state(tp).held = True
         for tp, offset in at.items():
             self.state(tp).seek(offset)
-        for tp, state in self.states.items():
-            state.set_end(until.get(tp, END_OF_OFFSETS))
+        if until or self._has_ends:
+            self._has_ends = bool(until)
+            for tp, state in self.states.items():
+                state.set_end(until.get(tp, END_OF_OFFSETS))
         topics = list(dict.fromkeys(tp.topic for tp in wanted))
         self._assigned = tuple(topics)
         if self._by_group:
@@ -318,10 +321,9 @@ class Subscription:
     @property
     def done(self) -> bool:
         """Whether there are partitions, and all records before their ends were delivered."""
-        for state in self.states.values():  # a loop, as a poll asks each time that some bytes have come
-            if state.position < state.end_offset:
-                return False
-        return bool(self.states)
+        if not self._has_ends:  # a poll asks each time that some bytes have come
+            return False
+        return bool(self.states) and all(state.position >= state.end_offset for state in self.states.values())
 
     @property
     def refused(self) -> bool:
