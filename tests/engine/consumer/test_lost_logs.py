@@ -239,6 +239,33 @@ def test_a_cut_is_seen_though_records_from_before_it_come_after_the_news_of_it()
     assert warnings == []
 
 
+@pytest.mark.parametrize("waits_again", [True, False])
+def test_a_log_that_is_cut_again_loses_nothing_of_what_came_between(waits_again: bool) -> None:
+    """What a loop left of a hand-out, which the log has no more, stands before the records that came in their place."""
+    broker = LosingBroker()
+    broker.write(0, 10)
+    reading, _ = reading_of(broker)
+    taken = reading.fetcher.take(None)
+    iterator = iter(ConsumerRecords(taken))
+    reading.fetcher.hand_out.iterator, reading.fetcher.hand_out.arrived = iterator, True
+    for _ in range(4):
+        next(iterator)
+    reading.fetcher.pump_if_due(reading.world.now)
+    broker.cut_at(0, 3)
+    broker.write(0, 4)
+    wait(reading)
+    if waits_again:
+        reading.fetcher.settle()
+    else:
+        hand_out(reading, 1)
+    broker.cut_at(0, 6)
+    broker.write(0, 1)
+    reading.world.core.cluster.refresh(reading.world.now)
+    wait(reading)
+    got = read_up_to(reading, b"6 in epoch 2", [])
+    assert got[-4:] == [b"3 in epoch 1", b"4 in epoch 1", b"5 in epoch 1", b"6 in epoch 2"]
+
+
 class Story:
     """A consumer of two logs that lose records by a seed, and what it was given of them."""
 

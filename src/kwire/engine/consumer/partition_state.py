@@ -242,8 +242,10 @@ class PartitionState:
         self._begin_anew(NO_POSITION, time, NO_EPOCH)
 
     def go_on_at(self, offset: int, epoch: int = NO_EPOCH) -> None:
-        """Fetches on from there, though the caller has sought nothing: what it may have of the last hand-out is still
-        settled, and what it may be processing stays unfinished."""
+        """Fetches on from there, or from where the log was cut before, if that was not handed out yet. The caller has
+        sought nothing: what it may have of the last hand-out is still settled, and what it may be processing stays
+        unfinished."""
+        offset = self._at_most(offset)
         if self.unfinished is not None and self.unfinished[0] > offset:
             self.unfinished = None
         given = tuple(chunk.handed_out_part(offset) for chunk in self.chunks if chunk.handed_out > chunk.delivered)
@@ -256,8 +258,12 @@ class PartitionState:
     def set_end(self, offset: int) -> None:
         """Ends reading before `offset`; drops what was fetched if some of it comes after that."""
         if self.chunks and offset < self.fetch_at:
-            self.seek(self.position)
+            self.seek(self._at_most(self.position))
         self.end_offset = offset
+
+    def _at_most(self, offset: int) -> int:
+        """`offset`, or where what was fetched goes back to before it: other records came in the place of a part."""
+        return min([offset, *[chunk.next_offset for chunk in self.chunks]])
 
     def forget_asked(self) -> None:
         """What is being asked about it will not be taken in."""
