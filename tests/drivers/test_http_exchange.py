@@ -16,13 +16,22 @@ from urllib.request import HTTPRedirectHandler, Request
 
 import pytest
 
-from kwire.drivers.http_exchange import Answer, CarefulRedirects, Limits, NoRedirects, TransientError, exchange
-from kwire.drivers.name_lookups import MAX_THREADS
+from kwire.drivers.http_exchange import (
+    Answer,
+    CarefulRedirects,
+    Limits,
+    NoRedirects,
+    TransientError,
+    _addresses,
+    exchange,
+)
+from kwire.drivers.name_lookups import MAX_THREADS, NameLookups
+from kwire.engine.common.addresses import Address
 from tests import bad_http_server
 from tests.bad_http_server import BadServer, Script, bad_server, read_head
 from tests.certificates import Authority
 from tests.http_server import http_server
-from tests.timing import SOON
+from tests.timing import PATIENT, SOON
 
 AUTHORITY = Authority()
 LIMIT_S = 0.5
@@ -138,6 +147,22 @@ def test_a_look_up_that_hangs_ends_with_the_limit_and_costs_few_threads(monkeypa
     assert 0 < len(asked) <= MAX_THREADS
     end.set()
     assert "Name or service not known" in given_up("http://registry.example/", SOON)
+
+
+def test_a_look_up_for_which_no_time_is_left_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's SimpleQueue may wait without end once its time-out is over."""
+    monkeypatch.setattr(NameLookups, "ask", lambda *_: None)
+    monkeypatch.setattr(Limits, "seconds_left", lambda _: 1e-7)
+
+    def look_up() -> None:
+        for _ in range(20_000):
+            with pytest.raises(TransientError):
+                _addresses(Address("registry.example", 80), Limits(0.0, MAX_SIZE))
+
+    thread = threading.Thread(target=look_up, daemon=True)
+    thread.start()
+    thread.join(PATIENT)
+    assert not thread.is_alive()
 
 
 def test_each_address_of_a_host_gets_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:

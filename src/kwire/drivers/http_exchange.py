@@ -19,7 +19,7 @@ import time
 from contextlib import ExitStack
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import (
@@ -321,7 +321,7 @@ def _addresses(address: Address, limits: Limits) -> list[SocketAddress]:
     found = literal(address)
     if found is not None:
         return found
-    answers: SimpleQueue[tuple[list[SocketAddress], str]] = SimpleQueue()
+    answers: Queue[tuple[list[SocketAddress], str]] = Queue()
     _lookups.ask(address, lambda *answer: answers.put(answer), lambda: time.monotonic() < limits.end)
     try:
         found, error = answers.get(timeout=limits.seconds_left())

@@ -34,7 +34,7 @@ class Team:
         self._processes: list[Any] = []
         self._threads: list[threading.Thread] = []
         if threads:
-            self._told: Any = queue.SimpleQueue()
+            self._told: Any = queue.Queue()
             self._stop: Any = threading.Event()
             self._go: Any = threading.Event()
         else:
