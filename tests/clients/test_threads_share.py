@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire import aio, testing
-from kwire._codec import FrameReceiver, pool_statistics
+from kwire import aio, records, testing
+from kwire._codec import FrameReceiver, let_pool_age, pool_statistics
 from tests.clients.crew import Crew, short_switch_interval
 from tests.timing import PATIENT
 
@@ -42,7 +42,7 @@ class Readers:
     """Threads that take what another one polled, read it in one way or another, and hold some of it for a while."""
 
     def __init__(self) -> None:
-        self._polled: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._polled: queue.Queue[Any] = queue.Queue()
         self._held: list[Any] = []
         self.seen: list[int] = []
 
@@ -170,7 +170,7 @@ def test_records_of_an_event_loop_are_read_by_its_threads(broker: testing.Broker
 def test_of_one_delivery_several_threads_and_a_loop_hear(broker: testing.Broker) -> None:
     """Each hears the same: who waits in result(), whose callback is called, who awaits it."""
     heard: dict[str, list[int]] = {"waits": [], "callback": [], "awaits": []}
-    waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    waiting: queue.Queue[Any] = queue.Queue()
     loop = asyncio.new_event_loop()
     looping = threading.Thread(target=loop.run_forever)
     looping.start()
@@ -212,7 +212,7 @@ def test_of_one_delivery_several_threads_and_a_loop_hear(broker: testing.Broker)
 
 @pytest.mark.shared_memory
 def test_blocks_that_one_thread_fills_are_let_go_of_by_another() -> None:
-    filled: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    filled: queue.Queue[Any] = queue.Queue()
 
     def fill(number: int, turn: int) -> None:
         value, size = turn % 251, 1 << (4 + turn % 17)
@@ -233,4 +233,38 @@ def test_blocks_that_one_thread_fills_are_let_go_of_by_another() -> None:
     crew = Crew(SECONDS)
     crew.add(fill, 2)
     crew.add(empty, 2)
+    crew.run()
+
+
+@pytest.mark.shared_memory
+def test_what_lz4_held_is_read_and_let_go_of_by_several_threads() -> None:
+    """Of sizes that lie in small blocks, in pieces of sheets, and in blocks of their own."""
+    sizes = ((10, 2000), (2_000, 60), (16_000, 20), (60_000, 10), (200_000, 3))
+    values = [[b"%d" % each * (size // len(b"%d" % each)) for each in range(count)] for size, count in sizes]
+    wires = [records.encode(each, compression="lz4") + records.encode(each[:1]) for each in values]
+    read: queue.Queue[Any] = queue.Queue(50)
+
+    def decode(number: int, turn: int) -> None:
+        found = records.decode(wires[turn % len(wires)])
+        what = (found, found.to_arrow(), found[1:])[turn // len(wires) % 3]
+        try:
+            read.put((turn % len(wires), what), timeout=0.05)
+        except queue.Full:
+            return
+
+    def let_go(number: int, turn: int) -> None:
+        try:
+            which, what = read.get(timeout=0.05)
+        except queue.Empty:
+            return
+        found = what["value"].to_pylist() if hasattr(what, "schema") else what.values()
+        assert found == [*values[which], values[which][0]][-len(found) :]
+
+    def age(number: int, turn: int) -> None:
+        let_pool_age()
+        time.sleep(0.005)
+
+    crew = Crew(SECONDS)
+    for step, count in ((decode, 3), (let_go, 3), (age, 1)):
+        crew.add(step, count)
     crew.run()
