@@ -143,6 +143,13 @@ def test_a_start_after_the_end_is_refused() -> None:
             bind_one(99, LATEST, LogEnds(0, 10), fail_on_data_loss=fail_on_data_loss)
 
 
+def test_bounds_that_contradict_each_other_are_told_before_what_another_partition_has_lost() -> None:
+    start = Bound("startingOffsets", by_partition={SEM: 0, OTHER: 8})
+    end = Bound("endingOffsets", by_partition={SEM: 12, OTHER: 7})
+    with pytest.raises(ConfigError, match="The specified start offset 8 is greater than"):
+        bind(start, end, {SEM: LogEnds(0, 10), OTHER: LogEnds(0, 10)}, {}, True)
+
+
 def test_a_start_time_after_the_end_time_is_refused() -> None:
     text = "endingOffsetsByTimestamp: The specified start timestamp 2000 is greater than the end timestamp 1000 for"
     logs, times = {SEM: LogEnds(0, 10)}, {(SEM, 2000): LATEST, (SEM, 1000): 5}

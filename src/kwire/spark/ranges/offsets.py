@@ -139,13 +139,14 @@ def bind(
     `times` answers for each (partition, ms) of the bounds by time: the offset of the first record that late, or
     LATEST where there is none. Raises ConfigError where the bounds contradict each other or the log, and
     DataLossError, if `fail_on_data_loss`, where the log no longer or not yet has what was asked for; else the range
-    is cut to what there is.
+    is cut to what there is. What contradicts itself is told before what is lost, as by Spark's own source.
     """
     start.check_names_exactly(logs)
     end.check_names_exactly(logs)
+    asked = {partition: _bind_one(partition, start, end, ends, times) for partition, ends in sorted(logs.items())}
     return {
-        partition: _bind_one(partition, start, end, ends, times, fail_on_data_loss)
-        for partition, ends in sorted(logs.items())
+        partition: _kept(partition, first, last, logs[partition], fail_on_data_loss)
+        for partition, (first, last) in asked.items()
     }
 
 
@@ -155,8 +156,8 @@ def _bind_one(
     end: Bound,
     ends: LogEnds,
     times: Mapping[tuple[TopicPartition, int], int],
-    fail_on_data_loss: bool,
 ) -> tuple[int, int]:
+    """The range that was asked for, which the log may not have."""
     options = f"{start.option}, {end.option}"
     given_by_partition = start.is_time and end.is_time and start.everywhere is None and end.everywhere is None
     if given_by_partition and start.at(partition) > end.at(partition):
@@ -177,15 +178,15 @@ def _bind_one(
             f"for topic {partition.topic} partition {partition.partition}; "
             f"the log now has the offsets [{ends.earliest}, {ends.latest})."
         )
-    kept = (min(max(first, ends.earliest), last), min(last, ends.latest))
-    if first < last and fail_on_data_loss:
-        _check_has(partition, first, last, ends)
-    return (kept[0], max(kept))
+    return first, last
 
 
-def _check_has(partition: TopicPartition, first: int, last: int, ends: LogEnds) -> None:
-    if first < ends.earliest or last > ends.latest:
+def _kept(partition: TopicPartition, first: int, last: int, ends: LogEnds, fail_on_data_loss: bool) -> tuple[int, int]:
+    """What the log has of a range."""
+    if fail_on_data_loss and first < last and (first < ends.earliest or last > ends.latest):
         raise DataLossError(data_loss_text(partition, first, last, f"the log has [{ends.earliest}, {ends.latest})"))
+    kept = (min(max(first, ends.earliest), last), min(last, ends.latest))
+    return (kept[0], max(kept))
 
 
 def data_loss_text(partition: TopicPartition, first: int, last: int, found: str) -> str:
