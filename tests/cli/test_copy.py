@@ -127,8 +127,10 @@ def test_folders_are_read_by_the_same_code(kwire: Kwire, broker: Broker, old: Br
 @pytest.mark.parametrize(
     ("source", "to", "text"),
     [
-        ("http://h:1/t", "h:1/t", "write kafka-0.7://HOST:PORT/TOPIC"),
-        ("kafka-0.7://h:1", "h:1/t", "write kafka-0.7://HOST:PORT/TOPIC"),
+        ("http://h:1/t", "h:1/t", "write kafka://HOST:PORT/TOPIC, of Kafka 0.7 kafka-0.7://HOST:PORT/TOPIC"),
+        ("kafka-0.7://h:1", "h:1/t", "of Kafka 0.7 kafka-0.7://HOST:PORT/TOPIC"),
+        ("kafka://h:1", "h:1/t", "write kafka://HOST:PORT/TOPIC, as in kafka://new:9092/clicks"),
+        ("h:1/t", "h:1/t", "a topic is kafka://HOST:PORT/TOPIC"),
         ("kafka-0.7://h:1/t", "h:1", "write HOST:PORT/TOPIC, as in new:9092/clicks"),
     ],
 )
@@ -138,8 +140,8 @@ def test_what_cannot_be_meant(kwire: Kwire, source: str, to: str, text: str) -> 
     assert text in done.err
 
 
-def test_a_folder_that_is_no_log(kwire: Kwire) -> None:
-    done = kwire("copy", "--from", "/nowhere", "--to", "h:1/t")
+def test_a_folder_that_is_no_log(kwire: Kwire, tmp_path: Path) -> None:
+    done = kwire("copy", "--from", str(tmp_path), "--to", "h:1/t")
     assert done.code == 1
     assert "no segment of Kafka 0.7" in done.err
 

@@ -159,7 +159,8 @@ def _copy_one(source: Source, place: TopicPartition, resumption: Resumption, pro
 def _place(option: str, text: str) -> tuple[str, str]:
     servers, slash, topic = text.removeprefix(_KAFKA).partition("/")
     if not slash or not servers or not topic or "/" in topic:
-        raise UsageError(f"{option} {text!r}: write HOST:PORT/TOPIC, as in new:9092/clicks")
+        scheme = _KAFKA if option == "--from" else ""
+        raise UsageError(f"{option} {text!r}: write {scheme}HOST:PORT/TOPIC, as in {scheme}new:9092/clicks")
     return servers, topic
 
 
@@ -167,12 +168,16 @@ def _sources(text: str, options: argparse.Namespace, stack: ExitStack) -> Iterat
     from kwire.legacy import Client
 
     scheme, colon, _ = text.partition("://")
+    if not colon and not Path(text).exists():
+        raise UsageError(f"--from {text!r}: no such folder; a topic is kafka://HOST:PORT/TOPIC")
     if not colon or scheme == "file":
         yield _folder(Path(unquote(urlsplit(text).path)) if colon else Path(text))
         return
     servers, slash, topic = text.removeprefix(f"{scheme}://").partition("/")
     if scheme != "kafka-0.7" or not slash or not servers or not topic:
-        raise UsageError(f"--from {text!r}: write kafka-0.7://HOST:PORT/TOPIC, or the folder of a log")
+        raise UsageError(
+            f"--from {text!r}: write kafka://HOST:PORT/TOPIC, of Kafka 0.7 kafka-0.7://HOST:PORT/TOPIC or a log's folder"
+        )
     settings = {} if options.timeout is None else {"request_timeout_ms": round(options.timeout * 1000)}
     with usage_errors():
         client = stack.enter_context(Client(servers, **settings))
