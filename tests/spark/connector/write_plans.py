@@ -143,7 +143,7 @@ def _spoil(dice: random.Random, columns: dict[str, tuple[str, Make]], options: O
         columns["value"] = ("binary", lambda dice, row: dice.randbytes(3000))
 
     def serializer() -> None:
-        options["kafka.value.serializer"] = "org.apache.kafka.common.serialization.StringSerializer"
+        options["kafka.value.serializer"] = "org.apache.kafka.common.serialization.IntegerSerializer"
 
     dice.choice(
         (
