@@ -176,7 +176,7 @@ def _sources(text: str, options: argparse.Namespace, stack: ExitStack) -> Iterat
     servers, slash, topic = text.removeprefix(f"{scheme}://").partition("/")
     if scheme != "kafka-0.7" or not slash or not servers or not topic:
         raise UsageError(
-            f"--from {text!r}: write kafka://HOST:PORT/TOPIC, of Kafka 0.7 kafka-0.7://HOST:PORT/TOPIC or a log's folder"
+            f"--from {text!r}: write kafka://HOST:PORT/TOPIC, of Kafka 0.7 kafka-0.7://HOST:PORT/TOPIC or a folder"
         )
     settings = {} if options.timeout is None else {"request_timeout_ms": round(options.timeout * 1000)}
     with usage_errors():
