@@ -15,9 +15,9 @@ States, and what may follow each, printed from MOVES:
 While RENEWING (see `session.py`), requests wait though there is a connection.
 
 An AuthError (one side refused the other) is waited out longer than another failure, because it will come again; the
-link has a `refusal` for as long. Two things that a broker does without a word are taken for one when they happen again
-and again for WORDLESS_FOR_S: it closes the connection in the middle of bare tokens; it answers ApiVersions to a client
-without SASL, and closes the connection at the next request.
+link has a `refusal` for as long. Two things that a broker does without a word are taken for one when they happen
+WORDLESS_TIMES in a row, and for WORDLESS_FOR_S: it closes the connection in the middle of bare tokens; it answers
+ApiVersions to a client without SASL, and closes the connection at the next request.
 """
 
 from __future__ import annotations
@@ -91,6 +91,9 @@ seldom, as brokers may be silent because they have too much to do."""
 WORDLESS_FOR_S = 1.0
 """Seconds for which a broker has to close connections at the same place until that is a refusal, not a restart."""
 
+WORDLESS_TIMES = 3
+"""So often in a row it has to: two resets may have nothing to do with each other, however long lies between them."""
+
 SERVED_WITHIN_S = 1.0
 """A connection that ends later after it was ready did not end because of its first request."""
 
@@ -155,6 +158,7 @@ class Link(LinkBase, Lifecycle):
         self._refusals = 0
         self._refused_at = 0.0
         self._wordless_since: float | None = None
+        self._wordless_ends = 0
         self._heard_when_ready = 0.0
         self._ready_at = 0.0
         self._lives = 0
@@ -377,15 +381,17 @@ class Link(LinkBase, Lifecycle):
         return self._wordless_since is not None
 
     def _refused_wordlessly(self, meaning: AuthError | None, now: float) -> AuthError | None:
-        """`meaning`, after the broker has closed connections without a word for WORDLESS_FOR_S; None until then, and
-        for an end that means nothing.
+        """`meaning`, after the broker has closed connections without a word so often and so long; None until then,
+        and for an end that means nothing.
         """
         if meaning is None:
             self._wordless_since = None
             return None
         if self._wordless_since is None:
-            self._wordless_since = now
-        return meaning if now - self._wordless_since >= WORDLESS_FOR_S else None
+            self._wordless_since, self._wordless_ends = now, 0
+        self._wordless_ends += 1
+        lasts = now - self._wordless_since >= WORDLESS_FOR_S and self._wordless_ends >= WORDLESS_TIMES
+        return meaning if lasts else None
 
     def _was_unserved(self, connection: Connection, error: KafkaError, now: float) -> bool:
         """Whether the broker ended a connection without a login at its first requests, none of which it may hold."""

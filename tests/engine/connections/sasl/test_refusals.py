@@ -17,7 +17,7 @@ from tests.engine.connections.sasl.broker import ALICE, SECRET, SaslBroker, sett
 from tests.engine.connections.sasl.test_session import SaslLeader, SaslLog, options
 from tests.engine.consumer.test_fetcher import T0, T1, Reading
 from tests.engine.produce_world import ProducerWorld
-from tests.engine.world import SILENCE, Address, Answer, World
+from tests.engine.world import HANG_UP, SILENCE, Address, Answer, Broker, World
 
 A, B, C = Address("a", 1), Address("b", 1), Address("c", 1)
 WRONG: dict[str, str] = {ALICE: "another"}
@@ -353,3 +353,27 @@ def test_connections_that_die_a_while_after_their_first_request_are_no_refusal()
                 world.lose(connection, "reset")
     assert broker.connections > 3
     assert isinstance(asked.error, errors.ConnectError)
+
+
+class HangsUpAtTimes(Broker):
+    """Closes the connection at its next request after ApiVersions, once each time that it is to."""
+
+    is_to_hang_up = False
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        if self.is_to_hang_up and frame[4:6] != b"\0\x12":
+            self.is_to_hang_up = False
+            return HANG_UP
+        return super().answer(frame, now)
+
+
+def test_two_connections_that_end_at_their_first_request_are_no_refusal_however_far_apart() -> None:
+    broker = HangsUpAtTimes()
+    world = World({A: broker})
+    for seconds in (0.01, 60.0):
+        broker.is_to_hang_up = True
+        asked = call(world, seconds)
+        world.run(world.now + 10)
+        assert not broker.is_to_hang_up
+    assert isinstance(asked.error, errors.UnknownTopicError)
+    assert world.warned == []
