@@ -122,8 +122,9 @@ class Application:
                 raise Killed
             self.world.disturb()
 
+        messages: list[Prepared] = []
         try:
-            messages = self.tasks(write)
+            self.run_tasks(write, messages)
             self.end(Committer.commit, write, messages, step)
             write.said = "written"
         except Killed:
@@ -144,18 +145,17 @@ class Application:
                 kill(committer._producer)
                 raise
 
-    def tasks(self, write: Write) -> list[Prepared]:
+    def run_tasks(self, write: Write, messages: list[Prepared]) -> None:
+        """Runs one task after the other, each until an attempt has a message; one that fails ends the write."""
         parts: list[list[bytes]] = [[] for _ in range(self.world.rng.randrange(1, 4))]
         for row in write.rows:
             self.world.rng.choice(parts).append(row)
-        messages = []
         for part in parts:
             message = None
             while part and message is None:
                 message = self.attempt(write.job, part)
             if message is not None:
                 messages.append(message)
-        return messages
 
     def attempt(self, job: Job, rows: list[bytes]) -> Prepared | None:
         """The message of one attempt; None where there is none."""
@@ -179,8 +179,12 @@ class Application:
             worker.fail()
             self.world.killed.append(worker)
             return None
-        worker.write(rows[half:])
-        message = worker.detach(len(rows))
+        try:
+            worker.write(rows[half:])
+            message = worker.detach(len(rows))
+        except KafkaError:
+            kill(worker.producer)
+            raise
         self.pause()
         self.workers.append(worker)
         if fate == "speculative":
