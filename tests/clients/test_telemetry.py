@@ -251,7 +251,7 @@ def test_a_subscription_may_be_for_some_clients_only(broker: Broker) -> None:
 def test_a_broker_without_telemetry_is_named_by_the_id_that_it_cannot_give() -> None:
     with Broker(topics={"orders": 1}) as broker, Producer(broker.bootstrap_servers, **ON) as producer:
         producer.send("orders", b"v").result(timeout=10)
-        with pytest.raises(errors.broker.UNSUPPORTED_VERSION):
+        with pytest.raises(errors.broker.UNSUPPORTED_VERSION, match="to brokers with a metrics reporter"):
             producer.client_instance_id(timeout=10)
         assert broker.values("orders") == [b"v"]
 

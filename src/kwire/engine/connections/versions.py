@@ -15,6 +15,7 @@ from kwire.schema.api_keys import (
     DESCRIBE_GROUPS,
     FETCH,
     FIND_COORDINATOR,
+    GET_TELEMETRY_SUBSCRIPTIONS,
     HEARTBEAT,
     JOIN_GROUP,
     LEAVE_GROUP,
@@ -32,6 +33,8 @@ from kwire.schema.releases import first_release_with
 # KIP-896: a broker whose Fetch begins at 4 refuses Produce below 3 although it lists Produce from 0 (KAFKA-18659).
 _FETCH_FLOOR_OF_4_0 = 4
 _PRODUCE_FLOOR_OF_4_0 = 3
+# What brokers of no release have by themselves (KIP-714).
+_BROUGHT_TO = {GET_TELEMETRY_SUBSCRIPTIONS: " to brokers with a metrics reporter that takes what clients push"}
 
 
 class Versions(VersionsBase):
@@ -62,7 +65,7 @@ class Versions(VersionsBase):
         offered = self.ranges.get(api_key)
         since = first_release_with(api_key, oldest, newest)
         if offered is None:
-            facts = [f"Kafka {since} brought it"] * bool(since) + [
+            facts = [f"Kafka {since} brought it{_BROUGHT_TO.get(api_key, '')}"] * bool(since) + [
                 "this one is from before Kafka 0.10"
             ] * self.before_0_10
             has = "does not have it" + f" ({'; '.join(facts)})" * bool(facts)
