@@ -19,7 +19,8 @@ Row = tuple[Any, ...]
 _KINDS: Final = {
     "no record that late": r"No offset matched|has no record .*(time|late)",
     "records are lost": r"Some data may have been lost|DataLossError|Could not read records",
-    "starts after its end": r"UNRESOLVED_START_OFFSET_GREATER|greater than the (resolved )?end (offset|timestamp)",
+    "starts after its end": r"UNRESOLVED_START_OFFSET_GREATER|greater than the (resolved )?end (offset|timestamp)"
+    r"|Beginning offset \d+ is after the ending offset",
     "not these partitions": r"don't match what are assigned",
     "ends before the log": r"can't be earliest",
     "starts after the log": r"can't be latest",
