@@ -8,7 +8,7 @@ client. Files are included in the order in which they use each other, layer by l
 
 # The names are used in the files included below, where cython-lint does not look.
 cimport cython  # no-cython-lint
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer  # no-cython-lint
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer  # no-cython-lint
 from cpython.bytes cimport PyBytes_FromStringAndSize  # no-cython-lint
 from cpython.list cimport PyList_New, PyList_SET_ITEM  # no-cython-lint
 from cpython.mem cimport PyMem_Free, PyMem_Malloc  # no-cython-lint
@@ -92,6 +92,7 @@ include "client/produce_request.pxi"
 include "client/sender.pxi"
 
 # drivers
+include "client/tls_records.pxi"
 include "client/connection_socket.pxi"
 include "client/reactor_lock.pxi"
 include "client/reactor.pxi"

@@ -19,7 +19,7 @@ from tests.brokers.ports import LOOPBACK, free_ports
 from tests.drivers.tls_sides import Listener, client_context, passes_on, server_context
 from tests.timing import PATIENT
 
-AWAITED_AT_ONCE = 131_072
+AWAITED_AT_ONCE = 1 << 20
 VALUES = [bytes([number]) * 300_000 for number in range(12)]
 
 
@@ -33,8 +33,8 @@ def note_marks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The marks that sockets have from now on."""
     seen: list[int] = []
 
-    def await_frame(sock: Any, core: Any, now: float) -> int:
-        ConnectionSocket.await_frame(sock, core, now)
+    def await_frame(sock: Any, core: Any, cut: bool, now: float) -> int:
+        ConnectionSocket.await_frame(sock, core, cut, now)
         if sock.fd >= 0:
             seen.append(sock.socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT))
         return 0

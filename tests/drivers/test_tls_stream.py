@@ -159,6 +159,25 @@ def test_what_does_not_fit_into_the_room_stays_readable(client: TlsClient, serve
     assert found == bytes(range(200)) * 200
 
 
+@VERSIONS
+def test_whether_a_record_is_there_in_part_is_known(
+    client: TlsClient, server: ssl.SSLContext, version: ssl.TLSVersion
+) -> None:
+    client.context.maximum_version = version
+    wire = begun(client, server).shake_hands()
+    records = [wire.server.send(bytes(size)) for size in (16384, 34, 16384)]
+    wire.to_client(b"".join(records))
+    assert not wire.stream.cut
+    more = wire.server.send(bytes(300))
+    wire.to_client(more[:4])
+    assert wire.stream.cut
+    wire.to_client(more[4:-1])
+    assert wire.stream.cut
+    wire.to_client(more[-1:])
+    assert not wire.stream.cut
+    assert len(wire.received) == 16384 + 34 + 16384 + 300
+
+
 def test_small_parts_share_a_record_and_large_ones_are_not_copied(client: TlsClient, server: ssl.SSLContext) -> None:
     wire = begun(client, server).shake_hands()
     assert wire.stream.encrypt([b"a" * 10, b"b" * 20, b"c"]) == 31

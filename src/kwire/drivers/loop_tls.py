@@ -11,6 +11,7 @@ from functools import partial
 
 from kwire._typing import TYPE_CHECKING, Any, override
 from kwire.drivers.loop_socket import LoopSocket
+from kwire.drivers.sockets import TLS_READS_AT_ONCE
 from kwire.drivers.tls import TlsClient
 from kwire.errors import AuthError, FrameError
 
@@ -60,13 +61,25 @@ class TlsSocket(LoopSocket):
             return
         try:
             self._take_in(tls, count, now)
+            for _ in range(TLS_READS_AT_ONCE - 1):
+                if count < len(self._client.room) or not connection.open or not (count := self._receive_more()):
+                    break
+                self._take_in(tls, count, now)
         except (AuthError, FrameError, OSError) as error:
             if self.fd >= 0:
                 self.driver._lost(self, error, now)
             return
-        self.await_frame(self.driver.core, now)
+        self.await_frame(self.driver.core, tls.stream.cut, now)
         if self.fd >= 0 and (tls.stream.has_outgoing or connection.wants_write):
             self.write_tls(now)
+
+    def _receive_more(self) -> int:
+        """The transport receives once only when it is told that there is something; an end is left to it."""
+        assert self.socket is not None
+        try:
+            return self.socket.recv_into(self._client.room)
+        except BlockingIOError:
+            return 0
 
     def _take_in(self, tls: TlsConnection, count: int, now: float) -> None:
         tls.stream.feed(self._client.room[:count])

@@ -24,7 +24,7 @@ class PlaintextProbe:
 
     __slots__ = ("_address", "_received", "_suspects", "_unsent")
 
-    established = readable = False
+    established = readable = cut = False
 
     def __init__(self, address: Address, suspects: set[Address]) -> None:
         self._address = address

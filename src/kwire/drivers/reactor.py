@@ -53,7 +53,15 @@ from kwire._codec import FROZEN_S, LATE_S, MAX_SLEEP_S, READS, WRITES, ReactorBa
 from kwire._typing import TYPE_CHECKING, NamedTuple, override
 from kwire.drivers.apart import run_on_a_thread
 from kwire.drivers.loggers import LateLogger
-from kwire.drivers.sockets import TOO_SLOW, SocketAddress, connect_error, literal, look_up, open_socket
+from kwire.drivers.sockets import (
+    TLS_READS_AT_ONCE,
+    TOO_SLOW,
+    SocketAddress,
+    connect_error,
+    literal,
+    look_up,
+    open_socket,
+)
 from kwire.drivers.threads import begin_thread
 from kwire.engine.connections.connection import Connection
 from kwire.engine.core import Core
@@ -79,9 +87,6 @@ BUSY_POLL_S = 0.0005
 
 NEXT_ADDRESS_AFTER_S = 2.0
 """Seconds that one of several addresses of a name is given before the next is tried."""
-
-TLS_READS_AT_ONCE = 4
-"""How often one socket with TLS is received from before others have their turn."""
 
 FOR_EVER = float("inf")
 _reactors: weakref.WeakSet[Reactor] = weakref.WeakSet()
@@ -517,6 +522,7 @@ class Reactor(ReactorBase):
         except (AuthError, FrameError, OSError) as error:
             self._lost(sock, error, now)
             return
+        sock.await_frame(self.core, tls.stream.cut, now)
         if tls.stream.has_outgoing or (connection.wants_write and not sock.mask & WRITES):
             self._write_tls(sock, now)
 

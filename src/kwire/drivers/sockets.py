@@ -22,6 +22,9 @@ SocketAddress = tuple[int, tuple[object, ...]]
 NO_SIGNAL = getattr(_socket, "MSG_NOSIGNAL", 0)
 """A flag of send(): a broker that is gone is an error, also where the process lets SIGPIPE end it."""
 
+TLS_READS_AT_ONCE = 8
+"""How often one socket with TLS is received from before others have their turn."""
+
 TOO_SLOW = Cause("no answer to the connection attempt", "timeout")
 """One address of a name has not answered, and the next is tried."""
 

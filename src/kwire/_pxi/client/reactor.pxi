@@ -377,7 +377,7 @@ cdef class ReactorBase:
         cdef int fd, number, turn
         if not sock.plain:
             self._read_tls(sock, now)
-            return sock.await_frame(self.core, now)
+            return 0
         for turn in range(READS_AT_ONCE):
             fd = sock.fd
             if fd < 0 or not sock.connection.open:
