@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
+import struct
 import sys
 import threading
 import time
@@ -12,10 +14,11 @@ import time
 import pytest
 
 from kwire import errors
-from kwire._codec import LATE_S
+from kwire._codec import LATE_S, MAX_SLEEP_S
 from kwire.drivers.reactor import DRIVEN_POLL_S, IDLE_AFTER_S
 from kwire.testing import Broker
 from tests.brokers.ports import free_ports
+from tests.drivers.tls_sides import Listener
 from tests.drivers.waiting import Answer, Make, until
 from tests.interrupts import Cut, alarms
 from tests.timing import PATIENT, SOON
@@ -172,6 +175,54 @@ def test_a_wait_in_vain_ends_at_its_deadline(make: Make) -> None:
     begun = time.monotonic()
     assert not reactor.wait(lambda: False, 0.2)
     assert time.monotonic() - begun >= 0.2
+
+
+class Pieces:
+    """A broker that sends the answer to its first request piece by piece, each when the last was read."""
+
+    def __init__(self, make: Make, size: int, count: int) -> None:
+        self.size, self.count = size, count
+        self.ended = threading.Event()
+        self.listener = Listener(self._serve)
+        self.reactor = make(f"127.0.0.1:{self.listener.port}")
+
+    def _serve(self, near: socket.socket) -> None:
+        near.recv(65536)
+        near.sendall(struct.pack(">i", self.size * self.count))
+        traffic = self.reactor.core.traffic
+        for number in range(self.count):
+            until(lambda: traffic.bytes_in == 4 + number * self.size or self.ended.is_set())  # noqa: B023
+            near.sendall(bytes(self.size))
+        self.ended.wait(PATIENT)
+
+    def close(self) -> None:
+        self.ended.set()
+        self.listener.close()
+
+
+def test_a_part_of_a_frame_is_no_news_for_who_waits(make: Make) -> None:
+    pieces = Pieces(make, 1000, 300)
+    asked = 0
+
+    def done() -> bool:
+        nonlocal asked
+        asked += 1
+        return pieces.reactor.core.traffic.bytes_in == 4 + 1000 * 300
+
+    Answer(pieces.reactor)
+    begun = time.monotonic()
+    assert pieces.reactor.wait(done, PATIENT)
+    assert asked < 20 + (time.monotonic() - begun) / MAX_SLEEP_S
+    pieces.close()
+
+
+def test_who_waits_looks_again_although_only_parts_of_a_frame_come(make: Make) -> None:
+    pieces = Pieces(make, 10, 1_000_000)
+    Answer(pieces.reactor)
+    begun = time.monotonic()
+    assert pieces.reactor.wait(lambda: pieces.reactor.core.traffic.bytes_in > 1000, PATIENT)
+    assert time.monotonic() - begun < SOON
+    pieces.close()
 
 
 def test_a_blocking_call_inside_a_callback_is_refused(broker: Broker, make: Make) -> None:

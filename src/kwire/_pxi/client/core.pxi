@@ -11,6 +11,7 @@ cdef class CoreBase:
     cdef public bint dirty                # a step runs, or one was cut
     cdef public bint closed
     cdef public bint _recovering
+    cdef int64_t frames                   # how many came
     cdef readonly double answer_began_at  # when the first bytes came of the answer that is being handled
     cdef readonly object events           # deque of (CONNECT | WRITE | CLOSE, ConnectionBase), (WARN, text)
     cdef readonly object after_step       # deque of callables for the driver to run outside any lock
@@ -90,6 +91,7 @@ cdef class CoreBase:
         except _errors.FrameError as error:
             self.lose_connection(connection, error, now)
             return
+        self.frames += PyList_GET_SIZE(frames)
         for frame in frames:
             if not connection.open:
                 return

@@ -74,6 +74,7 @@ cdef class ReactorBase:
     cdef public object _thread            # in the background
     cdef readonly set _in_callbacks       # threads that run callbacks
     cdef public int64_t _steps
+    cdef int64_t news                     # counts steps, but for those that only brought a part of a frame
     cdef public double _last_active
     cdef public bint _closed
     cdef public bint _is_copy             # made by another process, of which this is a fork
@@ -141,9 +142,12 @@ cdef class ReactorBase:
     cpdef bint wait(self, done, timeout) except -1:
         """Drives until `done()` (called with the core to itself) or until `timeout` seconds have passed; what it said.
 
-        Raises ConcurrentUseError inside a callback.
+        A part of a frame is nothing new: then `done` is not asked, but for every MAX_SLEEP_S and at the end. Raises
+        ConcurrentUseError inside a callback.
         """
         cdef double now, deadline
+        cdef double asked_at = -FOR_EVER
+        cdef int64_t known = -1
         cdef bint driven
         me = _get_ident()
         if self._is_copy or self._lock._is_mine() or self._in_callbacks:
@@ -155,8 +159,10 @@ cdef class ReactorBase:
                 self._lock.take()
                 try:
                     self._last_active = now = kw_fine_seconds()
-                    if done():
-                        return True
+                    if self.news != known or now - asked_at >= _max_sleep_s or now >= deadline:
+                        known, asked_at = self.news, now
+                        if done():
+                            return True
                     if self._closed or now >= deadline:
                         return False
                     driven = self._driver is not None and self._driver != me
@@ -270,6 +276,7 @@ cdef class ReactorBase:
         cdef unsigned long count = <unsigned long>PyList_GET_SIZE(self.watched_sockets) + 1
         cdef double awake = FOR_EVER
         cdef int ready = self._select(me, count, now, &awake)
+        cdef bint only_parts              # of frames came
         cdef Py_ssize_t i
         self._lock.take()
         try:
@@ -279,19 +286,25 @@ cdef class ReactorBase:
             if ready < 0 or (ready == 0 and now - awake > _frozen_s):
                 ready = kw_poll(self.watched, count, 0)  # what came meanwhile goes before timers
             self._begin(now)
+            only_parts = ready > 0 and not self._resolved and self.core._timers._next() > now
             if ready > 0:
                 if self.watched[0].revents:
                     self._drain_wake()
+                    only_parts = False
                 for i in range(1, <Py_ssize_t>count):
                     if self.watched[i].revents:
-                        self._handle(<SocketBase>self.watched_sockets[i - 1], &self.watched[i], now)
+                        if not self._handle(<SocketBase>self.watched_sockets[i - 1], &self.watched[i], now):
+                            only_parts = False
             if self._resolved:
                 self._take_resolved(now)
             if now - awake > _late_s and self._background:
                 self._run_early(now)
+                only_parts = False
             else:
                 self.core._timers.run(now)
             self._end(now)
+            if only_parts:
+                self.news -= 1
         finally:
             self._lock.give()
         self._steps += 1
@@ -330,6 +343,7 @@ cdef class ReactorBase:
         return ready
 
     cdef int _begin(self, double now) except -1:
+        self.news += 1
         if self.core.dirty:
             for sock in list(self._sockets.values()):
                 self._drop(sock)
@@ -358,16 +372,19 @@ cdef class ReactorBase:
     # -- bytes ----------------------------------------------------------------------------------------------------
 
     cdef int _handle(self, SocketBase sock, const pollfd *found, double now) except -1:
+        """Returns whether no more than a part of a frame came."""
+        cdef int64_t frames = self.core.frames
+        cdef bint only_reads = found.revents == POLLIN and not sock.connection.wants_write
         if sock.fd != found.fd:
-            return 0  # closed while others held the lock
+            return False  # closed while others held the lock
         if not sock.connected:
             self._connected(sock, now)
-            return 0
+            return False
         if found.revents & ~POLLOUT:
             self._read(sock, now)
         if found.revents & POLLOUT:
             self._write(sock, now)
-        return 0
+        return only_reads and self.core.frames == frames and sock.fd >= 0 and sock.connection.open
 
     cdef int _read(self, SocketBase sock, double now) except -1:
         """Reads what has come, READS_AT_ONCE times at most."""
