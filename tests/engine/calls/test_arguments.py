@@ -107,6 +107,13 @@ def test_a_position_is_an_offset_or_a_time(where: object, expected: tuple[int | 
     assert arguments.position(TP, where) == expected
 
 
+def test_what_is_no_partition_is_refused_though_it_equals_one() -> None:
+    assert arguments.partition(("t", 1)) == TopicPartition("t", 1)
+    for entry in (("t", True), ("t", 1.0), (["t"], 1), ("t", [1]), ("t", -1), TopicPartition("t", -1)):
+        with pytest.raises(errors.ConfigError, match="is not a"):
+            arguments.partition(entry)
+
+
 def test_seeking_before_the_partitions_are_known_is_refused() -> None:
     with Consumer(NOWHERE) as consumer:
         consumer.subscribe(["t"])

@@ -151,10 +151,18 @@ def partition(entry: object) -> TopicPartition:
     if not isinstance(entry, tuple) or len(entry) != 2:
         raise ConfigError(f"{entry!r} is not a partition: expected a TopicPartition or (topic, number)")
     topic, number = entry
+    try:
+        return _partition(topic, number)
+    except TypeError:  # what cannot be hashed
+        return _partition.__wrapped__(topic, number)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _partition(topic: object, number: object) -> TopicPartition:
+    """Remembers those that it has found to be right."""
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MAX_NUMBER:
-        raise ConfigError(f"{entry!r} is not a partition: {number!r} is not a number from 0 to 2**31 - 1")
-    name = topic_name(topic)
-    return entry if type(entry) is TopicPartition else TopicPartition(name, number)
+        raise ConfigError(f"{(topic, number)!r} is not a partition: {number!r} is not a number from 0 to 2**31 - 1")
+    return TopicPartition(topic_name(topic), number)
 
 
 def broker_id(value: object, name: str = "broker") -> int:
