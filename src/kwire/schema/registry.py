@@ -30,7 +30,7 @@ class Api:
     def response(self) -> type[Response]:
         return cast("type[Response]", getattr(self._module(), f"{self.name}Response"))
 
-    @property
+    @cached_property
     def versions(self) -> range:
         return self.request.__versions__
 

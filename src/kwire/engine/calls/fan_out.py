@@ -77,12 +77,17 @@ class AdminApi(Generic[Key, Result]):
     """How long the broker of the next request may take, for requests that say so."""
     asks_one_by_one = False
     """Whether a request is about one key alone."""
-    asked = ""
-    """The broker whose response is looked at."""
+    answered: Request | HedgedRequest | None = None
+    """The request whose response is looked at."""
     tells_all = False
     """Whether the call goes on with the other keys when one has failed, and names all that have."""
     when_too_old = ""
     """What to do instead where a broker is too old for it."""
+
+    @property
+    def asked(self) -> str:
+        """The broker whose response is looked at, in words."""
+        return "" if self.answered is None else str(self.answered.asked)
 
     def split(self, core: Services) -> Sequence[Key] | None:
         """Returns the keys to ask about; None while they are not known (the brokers, before there is metadata)."""
@@ -153,7 +158,8 @@ class FanOutCall(Call, Generic[Key, Result]):
     def on_end(self) -> None:
         if self.send in self.core.cluster.listeners:
             self.core.cluster.listeners.remove(self.send)
-        self._cancel_asked()
+        if self._asked:
+            self._cancel_asked()
         self._api.lookup.end()
 
     @override
@@ -264,7 +270,7 @@ class FanOutCall(Call, Generic[Key, Result]):
             raise ConfigError(f"{self.what}: no request can be made of these arguments ({kind})") from None
 
     def _on_response(self, keys: list[Key], response: Any, version: int, now: float) -> None:
-        self._api.asked = str(self._asked[keys[0]].asked) if keys[0] in self._asked else ""
+        self._api.answered = self._asked.get(keys[0])
         try:
             results = self._api.result(keys, response, version)
         except KafkaError as error:

@@ -109,6 +109,8 @@ class Brokers:
         """
         ready = self._ready
         answering = [node for node in ready if not node.is_silent(now)]
+        if len(answering) == 1:
+            return answering[0]
         if ready and not answering and any(node.state in (IDLE, NEGOTIATING) for node in self._candidates()):
             return None
         return min(answering or ready, key=lambda node: (node.load, -node.heard_at), default=None)
