@@ -143,6 +143,15 @@ def test_a_uuid_without_sixteen_bytes_is_refused(content: object) -> None:
     assert caught.value.field == "identity"
 
 
+def test_a_uuid_without_a_number_is_refused() -> None:
+    empty, huge, text = (UUID.__new__(UUID) for _ in range(3))
+    object.__setattr__(huge, "int", 2**128)
+    object.__setattr__(text, "int", "1")
+    for value, error in ((empty, AttributeError), (huge, OverflowError), (text, AttributeError)):
+        with pytest.raises(error):
+            Tagged(identity=value).encode(0)
+
+
 def test_none_is_no_uuid() -> None:
     with pytest.raises(errors.CodecError) as caught:
         Tagged(identity=None).encode(0)  # type: ignore[arg-type]

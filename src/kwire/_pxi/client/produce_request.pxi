@@ -129,7 +129,7 @@ cdef class PendingProduce(Request):
         cdef bytes name = topic.name.encode()
         cdef bytes size
         if version >= FIRST_WITH_TOPIC_IDS:
-            name = <bytes?>self.topic_ids[topic.name].bytes
+            name = <bytes?>bytes_of_uuid(self.topic_ids[topic.name])
         elif compact:
             name = PyBytes_FromStringAndSize(<char *>count, put_uvarint(count, len(name) + 1)) + name
         else:

@@ -183,7 +183,7 @@ cdef int store_uuid(const op_t *op, object value, uint8_t *p, walk_t *walk) exce
         return 0
     if not isinstance(value, uuid_class()):
         wrong_type(walk, op, KIND_UUID, value)
-    content = value.bytes
+    content = bytes_of_uuid(value)
     if not kw_is_bytes(content) or kw_bytes_size(content) != 16:
         encode_fault(walk, op, f"a {type(value).__name__} whose `bytes` are not 16 bytes")
     memcpy(p, kw_bytes_data(content), 16)

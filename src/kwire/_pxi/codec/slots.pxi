@@ -82,6 +82,8 @@ cdef extern from "Python.h":
     void kw_set_list_item "PyList_SET_ITEM"(PyObject *list, Py_ssize_t i, PyObject *item) noexcept
     void kw_set_tuple_item "PyTuple_SET_ITEM"(PyObject *tuple, Py_ssize_t i, PyObject *item) noexcept
     object kw_uint64 "PyLong_FromUnsignedLongLong"(unsigned long long value)
+    unsigned long long kw_as_uint64 "PyLong_AsUnsignedLongLong"(object value) except? -1
+    unsigned long long kw_low_uint64 "PyLong_AsUnsignedLongLongMask"(object value) except? -1
     const char *kw_utf8 "PyUnicode_AsUTF8AndSize"(object text, Py_ssize_t *size) except NULL
     long long kw_long "PyLong_AsLongLongAndOverflow"(object value, int *overflow) except? -1
     bint kw_is_int "PyLong_Check"(object value) noexcept

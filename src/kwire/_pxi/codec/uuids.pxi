@@ -48,3 +48,17 @@ cdef object new_uuid(uint64_t high, uint64_t low):
 cdef object uuid_of(const uint8_t *raw):
     """The UUID of sixteen bytes."""
     return new_uuid(load_u64(raw), load_u64(raw + 8))
+
+
+cdef object bytes_of_uuid(object value):
+    """What its property `bytes` returns; of a UUID of no subclass without the two calls of Python that this takes."""
+    cdef PyObject *found = NULL
+    cdef uint8_t raw[16]
+    if type(value) is uuid_class() and _uuid_int_slot >= 0:
+        found = slot_of(<PyObject *>value, _uuid_int_slot)[0]
+    if found == NULL or type(<object>found) is not int:
+        return value.bytes
+    number = <object>found
+    store_u64(raw, kw_as_uint64(number >> 64))
+    store_u64(raw + 8, kw_low_uint64(number))
+    return PyBytes_FromStringAndSize(<char *>raw, 16)
