@@ -1001,6 +1001,8 @@ class Traffic:
     @property
     def by_api(self) -> dict[int, tuple[int, int, float, float]]: ...
 
+class KnownAnswer: ...
+
 class Request:
     def __init__(
         self,
@@ -1012,11 +1014,9 @@ class Request:
         *,
         versions: Sequence[int],
         expect_response: bool = True,
-        purpose: int = 0,
         timeout: float,
         raw: bool = False,
         headless: bool = False,
-        on_end: Callable[[Request], object] | None = None,
     ) -> None: ...
     @property
     def target(self) -> int: ...
@@ -1130,6 +1130,7 @@ class CoreBase:
         expect_response: bool = True,
         purpose: int = 0,
         versions: Sequence[int] | None = None,
+        known: KnownAnswer | None = None,
     ) -> Request: ...
     def received(self, connection: ConnectionBase, count: int, now: float) -> None: ...
     # for the subclass to define

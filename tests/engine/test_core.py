@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from kwire import errors, protocol
+from kwire._codec import KnownAnswer
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.request import ANY, CONTROLLER
 from kwire.engine.connections.brokers import NEXT_BROKER_AFTER_S
 from kwire.engine.connections.connection import CONNECT
 from kwire.engine.settings.clients import ProducerSettings
-from kwire.schema.api_keys import CREATE_TOPICS, LIST_OFFSETS, METADATA, PRODUCE
+from kwire.schema.api_keys import CREATE_TOPICS, LIST_OFFSETS, METADATA, OFFSET_COMMIT, PRODUCE
 from tests.engine.world import SILENCE, Answer, Broker, MuteBroker, Peer, World
 
 A, B, C = Address("a", 1), Address("b", 2), Address("c", 3)
@@ -57,6 +58,53 @@ def test_requests_are_pipelined_and_answered_in_order() -> None:
         )
     world.run(lambda: len(order) == 20)
     assert order == list(range(20))
+
+
+class Repeating(Broker):
+    """Answers OffsetCommit with the same bytes whatever the version."""
+
+    said = bytes.fromhex("00000001 0000 00000000")
+
+    def answer(self, frame: bytes, now: float) -> Answer:
+        header = protocol.decode_request_header(frame[4:])
+        if header.request_api_key != OFFSET_COMMIT:
+            return super().answer(frame, now)
+        answer = header.correlation_id.to_bytes(4, "big") + self.said
+        return [len(answer).to_bytes(4, "big") + answer]
+
+
+def test_an_answer_is_known_by_all_its_bytes_and_its_version() -> None:
+    broker, known = Repeating("2.0.1"), KnownAnswer()
+    world = World({broker.brokers[0]: broker})
+
+    def asked(version: int) -> Any:
+        request = protocol.OffsetCommitRequest(group_id="g")
+        outcome = world.ask(ANY, OFFSET_COMMIT, request, versions=[version], known=known)
+        world.run(lambda: outcome.ended)
+        assert outcome.error is None
+        return outcome.response
+
+    first = asked(2)
+    assert [topic.name for topic in first.topics] == [""]
+    assert asked(2) is first
+    other = asked(3)
+    assert (other.throttle_time_ms, list(other.topics)) == (1, [])
+    assert asked(2) == first
+    for place in (0, 1, 2, 3, 8, 9):
+        broker.said = bytes(10)[:place] + b"\1" + bytes(10)[place + 1 :]
+        assert asked(3).throttle_time_ms == int.from_bytes(broker.said[:4], "big")
+    broker.said = bytes(4)
+    assert not asked(2).topics
+
+
+def test_what_cannot_be_read_is_no_known_answer() -> None:
+    broker, known = Repeating("2.0.1"), KnownAnswer()
+    world = World({broker.brokers[0]: broker})
+    for _ in range(3):
+        broker.said = b"\0\0"
+        outcome = world.ask(ANY, OFFSET_COMMIT, protocol.OffsetCommitRequest(group_id="g"), versions=[3], known=known)
+        world.run(lambda ended=outcome: ended.ended)
+        assert isinstance(outcome.error, errors.CodecError)
 
 
 def test_all_bootstrap_addresses_are_tried_and_each_names_its_cause() -> None:

@@ -49,6 +49,8 @@ For components (the producer's sender, the fetcher, admin calls)
         timeout      seconds that the broker may take once the request is written (default request_timeout_ms); when
                      they are over the connection is closed and all requests in flight on it fail with ConnectError
         versions     the range of versions that the component can do (default: all that kwire knows)
+        known        the answer to earlier requests that were like this one: where the bytes are the same, so is the
+                     message, which the component may not change
       Errors: ConnectError (`.causes` per address) when the connection could not be made or was lost, AuthError when the
       broker refused this client (or the client the broker), the BrokerError of code 35 when there is no common version,
       CodecError for an answer or request that cannot be decoded or encoded. Error codes inside an answer are the

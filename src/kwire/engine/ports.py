@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from kwire._codec import Timer
+from kwire._codec import KnownAnswer, Timer
 from kwire._typing import TYPE_CHECKING, Any
 from kwire.engine.common.addresses import Address
 from kwire.engine.common.recovery import Recoverable
@@ -56,6 +56,7 @@ class Services(Protocol):
         expect_response: bool = True,
         purpose: int = 0,
         versions: Sequence[int] | None = None,
+        known: KnownAnswer | None = None,
     ) -> Request: ...
 
     @property

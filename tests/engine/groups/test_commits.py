@@ -469,6 +469,42 @@ def test_a_throttled_coordinator_is_left_alone() -> None:
     assert it.world.now - begun > 0.7
 
 
+def test_an_answer_is_read_however_like_the_last_it_is() -> None:
+    it = Committing()
+    it.assign(*T[:2])
+    it.world.run(lambda: it.world.core.cluster.generation > 0)
+    refused: set[int] = set()
+    it.broker.refuse = lambda partition, message: OFFSET_METADATA_TOO_LARGE if partition in refused else 0
+    which: set[int]
+    for number, which in enumerate((set(), set(), {0}, {1}, {0}, {0}, set(), {0, 1}, set())):
+        refused.clear()
+        refused |= which
+        call = it.start({T[0]: number, T[1]: number})
+        it.end(call)
+        assert (call.error is None) == (not which)
+        assert [f"the commit of t-{partition} " in str(call.error) for partition in (0, 1)] == [
+            0 in which,
+            which == {1},
+        ]
+
+
+def test_partitions_that_were_not_committed_change_nothing() -> None:
+    it = Committing()
+    commit = it.broker.handlers[OFFSET_COMMIT]
+
+    def of_all(message: Any, version: int, now: float) -> Any:
+        response = commit(message, version, now)
+        made = type(response.topics[0]).OffsetCommitResponsePartition
+        response.topics[0].partitions += [made(partition_index=3, error_code=ILLEGAL_GENERATION)]
+        return response
+
+    it.broker.handlers[OFFSET_COMMIT] = of_all
+    for number in range(3):
+        it.commit({T[0]: number})
+    assert it.broker.offsets == {0: (2, "", -1)}
+    assert not it.member.told
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_each_commit_is_decided_once_whatever_happens(seed: int) -> None:
     """Random commits, codes, lost connections and rebalances: one outcome each, and the log of commits never goes

@@ -66,10 +66,12 @@ cdef class ConnectionBase:
         cdef object message = request.message(version)
         cdef object header = self.header
         cdef tuple plans = self.plans.of(request.api_key, version)
+        cdef list parts
         header.request_api_key = request.api_key
         header.request_api_version = version
         header.correlation_id = self.correlation_id
-        if self.write(request, version, request.encode(<Plan>plans[0], header, <Plan>plans[1], message), now):
+        parts = request.encode(<Plan>plans[0], header, <Plan>plans[1], message)
+        if ConnectionBase.write(self, request, version, parts, now):
             self.events.append((WRITE, self))
 
     def write_token(self, Request request not None, bytes token not None, double now):

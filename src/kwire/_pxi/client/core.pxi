@@ -52,17 +52,22 @@ cdef class CoreBase:
         return self._timers.call_at(when, callback)
 
     def request(self, int target, int api_key, message, on_response, on_error, double now, *, timeout=None,
-                bint expect_response=True, int purpose=0, versions=None):
+                bint expect_response=True, int purpose=0, versions=None, KnownAnswer known=None):
         """Sends one request; see the text of kwire.engine.core."""
-        cdef Request request = Request(
-            target, api_key, message, on_response, on_error,
-            versions=self.versions_of(api_key) if versions is None else versions, expect_response=expect_response,
-            purpose=purpose, timeout=self.usual_timeout if timeout is None else timeout)
+        cdef Request request = Request.__new__(Request)
+        cdef double patience = self.usual_timeout if timeout is None else timeout
+        if versions is None:
+            versions = self.versions_of(api_key)
+        request._begin(target, api_key, versions[len(versions) - 1], patience)
+        request._ask(message, on_response, on_error, versions[0])
+        request.expect_response = expect_response
+        request.purpose = purpose
+        request.known = known
         self.begin(request, now)
         return request
 
     cdef int begin(self, Request request, double now) except -1:
-        request.on_end = self._requests.discard
+        request.among = self._requests
         if self._recovering:
             request.cancel()  # its component asks again when it is told to recover
             return 0
@@ -72,7 +77,7 @@ cdef class CoreBase:
             return 0
         node = self._nodes.get(request.target) if request.target >= 0 else None
         if node is not None:
-            (<NodeBase>node).submit(request, now)
+            NodeBase.submit(node, request, now)
         else:
             self.dispatch(request, now)
         return 0
@@ -96,7 +101,7 @@ cdef class CoreBase:
             if not connection.open:
                 return
             try:
-                request = connection.take_answer(frame)
+                request = ConnectionBase.take_answer(connection, frame)
             except _errors.FrameError as error:
                 self.lose_mismatched(connection, error, now)
                 return
@@ -106,7 +111,7 @@ cdef class CoreBase:
             if request.done or request.answer_quickly(frame, now):
                 continue
             try:
-                message = frame if request.raw else self._read(frame, request.api_key, request.version)
+                message = frame if request.raw else self._read(frame, request)
             except _errors.CodecError as error:
                 self.unreadable(connection, request, error, now)
             else:
@@ -159,9 +164,18 @@ cdef class CoreBase:
         """The answer to `request` cannot be decoded."""
         raise NotImplementedError
 
-    cdef object _read(self, Buffer frame, int api_key, int version):
+    cdef object _read(self, Buffer frame, Request request):
         """The message in an answer. Bytes after it are ignored: a newer broker may say more."""
-        cdef tuple plans = self.plans.of(api_key, version)
+        cdef KnownAnswer known = request.known
+        cdef tuple plans
+        if known is not None and (message := known.found(frame, request.version)) is not None:
+            return message
+        plans = self.plans.of(request.api_key, request.version)
         if plans is None:
-            return self.decode(frame, api_key, version)[1]
-        return decode_from(<Plan>plans[1], frame, decode_from(<Plan>plans[0], frame, 0, False)[1], False)[0]
+            message = self.decode(frame, request.api_key, request.version)[1]
+        else:
+            _, start = decode_from(<Plan>plans[0], frame, 0, False)
+            message, _ = decode_from(<Plan>plans[1], frame, start, False)
+        if known is not None:
+            known.keep(frame, request.version, message)
+        return message

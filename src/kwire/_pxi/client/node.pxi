@@ -39,7 +39,7 @@ cdef class LinkBase:
             self.no_version(request, now)
             return 0
         try:
-            connection.write_request(request, version, now)
+            ConnectionBase.write_request(connection, request, version, now)
         except _errors.KafkaError as error:
             request.fail(error, now)
             return 0
@@ -81,7 +81,7 @@ cdef class NodeBase:
         link = self.links[request.purpose]
         if link is None:
             link = self.make_link(request.purpose)
-        (<LinkBase>link).submit(request, now)
+        LinkBase.submit(link, request, now)
 
     # -- for the subclass to define -------------------------------------------------------------------------------
 

@@ -1,5 +1,8 @@
 # A request in flight: what is sent, and the callbacks for its response or its error. No I/O, no clock.
 
+cdef enum:
+    CORRELATION_BYTES = 4
+
 
 def _ignore_response(message, version, now):
     """Replaces the callback of a request that has ended, so that what it held is freed."""
@@ -9,14 +12,41 @@ def _ignore_error(error, now):
     """Replaces the callback of a request that has ended, so that what it held is freed."""
 
 
+@cython.final
+cdef class KnownAnswer:
+    """The last answer to requests that are alike: where the next has the same bytes, but for the correlation id, it is
+    the same message, which nobody may change.
+    """
+
+    cdef object message
+    cdef bytes frame                      # without the correlation id
+    cdef int version
+
+    cdef object found(self, Buffer frame, int version):
+        """The message, if these are its bytes; else None."""
+        if self.frame is None or self.version != version or len(self.frame) != frame.size - CORRELATION_BYTES:
+            return None
+        if memcmp(frame.data + CORRELATION_BYTES, PyBytes_AS_STRING(self.frame), <size_t>len(self.frame)) != 0:
+            return None
+        return self.message
+
+    cdef int keep(self, Buffer frame, int version, message) except -1:
+        """That is what these bytes mean."""
+        self.frame = None  # a step that is cut leaves all of it or nothing
+        self.message = message
+        self.version = version
+        self.frame = PyBytes_FromStringAndSize(<const char *>frame.data + CORRELATION_BYTES,
+                                               frame.size - CORRELATION_BYTES)
+        return 0
+
+
 @cython.nonecheck(True)
 cdef class Request:
     """A request, from the moment it is submitted until its answer or its error.
 
     `build` is the message or a callable that makes it for a version. on_response(message, version, now) or
     on_error(error, now) is called once. A `raw` request is answered with the frame itself (a Buffer that begins with
-    the correlation id), not a message. `on_end(request)` is called once, when the request has ended. `timeout` is in
-    seconds.
+    the correlation id), not a message. `timeout` is in seconds. A request that has ended is taken out of `among`.
     """
 
     cdef readonly int target
@@ -38,24 +68,16 @@ cdef class Request:
     cdef object build
     cdef object on_response
     cdef object on_error
-    cdef object on_end
+    cdef KnownAnswer known                # what its answer may be again; None: that is not asked
+    cdef set among                        # those in flight, while it is one of them
 
     def __init__(self, int target, int api_key, build, on_response, on_error, *, versions, bint expect_response=True,
-                 int purpose=0, double timeout, bint raw=False, bint headless=False, on_end=None):
-        self.target = target
-        self.api_key = api_key
-        self.build = build
-        self.on_response = on_response
-        self.on_error = on_error
-        self.oldest = versions[0]
-        self.newest = versions[len(versions) - 1]
+                 double timeout, bint raw=False, bint headless=False):
+        self._begin(target, api_key, versions[len(versions) - 1], timeout)
+        self._ask(build, on_response, on_error, versions[0])
         self.expect_response = expect_response
-        self.purpose = purpose
         self.headless = headless
-        self.timeout = timeout
         self.raw = raw
-        self.on_end = on_end
-        self.version = -1
 
     @property
     def tried(self):
@@ -77,13 +99,21 @@ cdef class Request:
         return False
 
     cdef int _begin(self, int target, int api_key, int newest, double timeout) except -1:
-        """For subclasses, in place of the constructor: any version up to `newest` will do."""
+        """In place of the constructor, which takes a call of Python: any version up to `newest` will do."""
         self.target = target
         self.api_key = api_key
         self.newest = newest
         self.timeout = timeout
         self.version = -1
         self.expect_response = True
+        return 0
+
+    cdef int _ask(self, build, on_response, on_error, int oldest) except -1:
+        """The rest of it, where there is no subclass that knows what to send and whom to answer."""
+        self.build = build
+        self.on_response = on_response
+        self.on_error = on_error
+        self.oldest = oldest
         return 0
 
     def cancel(self):
@@ -105,11 +135,12 @@ cdef class Request:
             on_error(error, now)
 
     cdef int _finish(self) except -1:
-        cdef object on_end = self.on_end
+        cdef set among = self.among
         self.done = True
-        self.on_end = self.build = None
+        self.among = None
+        self.build = None
         self.on_response = _ignore_response
         self.on_error = _ignore_error
-        if on_end is not None:
-            on_end(self)
+        if among is not None:
+            among.discard(self)
         return 0

@@ -7,6 +7,8 @@ are in `fan_out.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
 
 from kwire import errors
 from kwire._codec import Timer
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from kwire.engine.ports import Services
 
 OnDone = Callable[[Any, float], None]
+
+_is_done = attrgetter("done")
 
 
 class Call(Recoverable):
@@ -123,7 +127,7 @@ def result_of(door: Door, start: Callable[[float, float], Call], patience: float
     """The result of the call that `start(now, deadline)` begins; raises its error. A wait that is cut ends the call."""
     call = door.call(lambda now: start(now, now + patience))
     try:
-        yield Until(lambda: call.done, patience + 1)
+        yield Until(partial(_is_done, call), patience + 1)
     finally:
         if not call.done:
             door.clean_up(lambda now: call.fail(call.timed_out(), now))

@@ -40,7 +40,7 @@ from kwire.engine.consumer.subscription import Subscription
 from kwire.engine.groups.committable import CommittableOffsets
 from kwire.engine.groups.coordinator import Coordinator, WaitingRequest
 from kwire.engine.groups.membership import GroupMetadata, Membership
-from kwire.engine.groups.offset_messages import CommitRequest, codes_in
+from kwire.engine.groups.offset_messages import CommitRequest
 from kwire.errors import BrokerError, CommitFailedError, ConnectError, KafkaError, KafkaTimeoutError
 from kwire.errors.listing import first_of
 from kwire.errors.wording import Wording
@@ -93,6 +93,7 @@ class Commit(Call):
         commits: Commits,
         core: Services,
         rows: CommittableOffsets,
+        member: GroupMetadata,
         deadline: float,
         on_done: OnDone | None,
         *,
@@ -103,7 +104,7 @@ class Commit(Call):
         self.late = late
         self.rows = self.left = rows
         self.states = commits.subscription.states
-        self.member = commits.member
+        self.member = member
         self._commits = commits
         super().__init__(core, "", deadline, on_done)
 
@@ -146,18 +147,20 @@ class Commit(Call):
 
     @override
     def on_end(self) -> None:
-        self._commits.forget(self)
+        if self in self._commits.queue:
+            self._commits.queue.remove(self)
 
     @override
     def _end(self, now: float) -> None:
         super()._end(now)
-        self._commits.end_decided(now)
+        if self._commits.queue:
+            self._commits.end_decided(now)
 
 
 class Commits(Recoverable):
     """The commits of one consumer. `on_stored` is called with the offsets that the coordinator confirms.
 
-    _queue    commits that have not ended, in order; those with `sent` are in the request that is in flight
+    queue     commits that have not ended, in order; those with `sent` are in the request that is in flight
     _rows     what that request commits
     _sent     that request, of the member as whom it was made, whoever that consumer is when it is written, and of the
               topics of then: it never goes to one that is made anew under the name
@@ -177,7 +180,7 @@ class Commits(Recoverable):
         self._membership = membership
         self._on_stored = on_stored
         self.on_confirmed: OnConfirmed | None = None
-        self._queue: list[Commit] = []
+        self.queue: list[Commit] = []
         self._rows: CommittableOffsets = {}
         self._sent: CommitRequest | None = None
         self._request: Request | WaitingRequest | None = None
@@ -195,7 +198,7 @@ class Commits(Recoverable):
     @property
     def is_idle(self) -> bool:
         """Whether every commit has ended."""
-        return not self._queue
+        return not self.queue
 
     def commit(
         self,
@@ -211,24 +214,22 @@ class Commits(Recoverable):
 
         With `leaves_out_deleted` it does not wait for topics that no broker has: what else there is gets committed.
         """
-        call = Commit(self, self._core, rows, deadline, on_done, leaves_out_deleted=leaves_out_deleted, late=late)
-        self._queue.append(call)
-        self._pump(now)
+        member = self.member
+        call = Commit(
+            self, self._core, rows, member, deadline, on_done, leaves_out_deleted=leaves_out_deleted, late=late
+        )
+        self.queue.append(call)
+        self._send_undecided(member, now)
         return call
-
-    def forget(self, call: Commit) -> None:
-        """The commit has ended."""
-        if call in self._queue:
-            self._queue.remove(call)
 
     def end_decided(self, now: float) -> None:
         """Ends those that are decided, up to the first that is not."""
-        if self._is_ending or not self._queue or not self._queue[0].is_decided:
+        if self._is_ending or not self.queue or not self.queue[0].is_decided:
             return  # nothing to do, or within one that ends: the loop below goes on
         self._is_ending = True
         try:
-            while self._queue and self._queue[0].is_decided:
-                self._queue[0].end(now)
+            while self.queue and self.queue[0].is_decided:
+                self.queue[0].end(now)
         finally:
             self._is_ending = False
 
@@ -253,24 +254,26 @@ class Commits(Recoverable):
     # -- sending ----------------------------------------------------------------------------------------------------
 
     def _pump(self, now: float) -> None:
+        if self.queue:
+            self._send_undecided(self.member, now)
+
+    def _send_undecided(self, member: GroupMetadata, now: float) -> None:
         """Sends everything that is not decided, unless a request is in flight or has to wait."""
-        if not self._queue:
-            return
         if self._request is None and self._again is None:
-            member = self.member
             rows = self._gather(member)
             if rows:
                 self._send(rows, member, now)
-        self.end_decided(now)
+        if self.queue and self.queue[0].is_decided:
+            self.end_decided(now)
 
     @property
     def _undecided(self) -> list[Commit]:
-        return [call for call in self._queue if not call.is_decided]
+        return [call for call in self.queue if not call.is_decided]
 
     def _gather(self, member: GroupMetadata) -> CommittableOffsets:
         """What is to be sent; decides the calls of which nothing is left, or may be sent."""
         rows: CommittableOffsets = {}
-        for call in self._queue:
+        for call in self.queue:
             if call.is_decided:
                 continue
             error = self._why_not(call, member)
@@ -279,15 +282,15 @@ class Commits(Recoverable):
                 continue
             call.sent = True
             rows.update(call.left)
-        if len(self._queue) > 1:
+        if len(self.queue) > 1:
             for call in self._undecided:
                 call.left = {tp: rows[tp] for tp in call.left}  # what goes again may not undo what was sent after it
         return rows
 
     def _send(self, rows: CommittableOffsets, member: GroupMetadata, now: float) -> None:
-        ids = {topic: self.subscription.topic_id(topic) for topic in {topic for topic, _ in rows}}
-        if self._sent is None or not self._sent.is_for(rows, member, ids):
-            self._sent = CommitRequest(rows, member, ids)
+        id_of = self.subscription.topic_id
+        if self._sent is None or not self._sent.is_for(rows, member, id_of):
+            self._sent = CommitRequest(rows, member, {topic: id_of(topic) for topic in {topic for topic, _ in rows}})
         self._rows = rows
         request = self._coordinator.request(
             OFFSET_COMMIT,
@@ -297,6 +300,7 @@ class Commits(Recoverable):
             now,
             purpose=self._membership.purpose,
             versions=self._sent.versions,
+            known=self._sent.known,
         )
         if not request.done:
             self._request = request
@@ -310,7 +314,8 @@ class Commits(Recoverable):
                 f"{call.name} was not sent: the consumer is not a member of its group at present; poll() joins it"
             )
         if member == call.member:
-            return self._why_anew(call) if self._membership.active else None
+            is_as_it_was = call.states is self.subscription.states or not self._membership.active
+            return None if is_as_it_was else self._why_anew(call)
         lost = [tp for tp in call.left if not self._is_kept(call.states.get(tp), tp)]
         if lost:
             return CommitFailedError(
@@ -323,8 +328,6 @@ class Commits(Recoverable):
     def _why_anew(self, call: Commit) -> KafkaError | None:
         """Why it ends though the member is the same: a topic was made anew meanwhile, and its offsets begin again."""
         states = self.subscription.states
-        if call.states is states:
-            return None
         anew = [tp for tp in call.left if tp in states and call.states.get(tp, states[tp]) is not states[tp]]
         if anew and not call.leaves_out_deleted:
             return CommitFailedError(
@@ -340,10 +343,12 @@ class Commits(Recoverable):
     # -- answers ----------------------------------------------------------------------------------------------------
 
     def _on_response(self, response: protocol.OffsetCommitResponse, version: int, now: float) -> None:
-        assert self._sent is not None
-        rows, codes = self._rows, dict(codes_in(response, self._sent.names))
+        sent, rows = self._sent, self._rows
+        assert sent is not None
+        sent.look_at(response)
+        codes = sent.codes
         self._membership.log.committed(rows, codes)
-        confirmed = {tp: row for tp, row in rows.items() if codes.get(tp) == NONE}
+        confirmed = rows if sent.stores_all else {tp: row for tp, row in rows.items() if codes.get(tp) == NONE}
         if confirmed:
             self._store(confirmed)
         retry: KafkaError | None = None
@@ -375,7 +380,7 @@ class Commits(Recoverable):
     def _store(self, confirmed: CommittableOffsets) -> None:
         self._on_stored(confirmed)
         is_all = len(confirmed) == len(self._rows)
-        for call in self._queue:
+        for call in self.queue:
             if call.is_decided or not call.sent:
                 continue
             if not is_all:
@@ -465,7 +470,7 @@ class Commits(Recoverable):
             self._failures = 0
         if wait > 0 and self._undecided:
             self._again = self._core.call_at(now + wait, self._after_wait)
-        else:
+        elif self.queue:
             self._pump(now)
 
     def _after_wait(self, now: float) -> None:

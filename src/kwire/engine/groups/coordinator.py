@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kwire import protocol
-from kwire._codec import Timer
+from kwire._codec import KnownAnswer, Timer
 from kwire._typing import TYPE_CHECKING, override
 from kwire.engine.calls.hedged_request import HedgedRequest
 from kwire.engine.calls.lookup import GROUP, coordinator_in, find_coordinator_request, has_moved
@@ -129,6 +129,7 @@ class Coordinator(Recoverable):
         purpose: int = Purpose.COORDINATOR,
         timeout: float | None = None,
         versions: Sequence[int] | None = None,
+        known: KnownAnswer | None = None,
     ) -> Request | WaitingRequest:
         """Sends a request to the coordinator, looked up first where it is unknown; see `Core.request`. One for the
         connection for data goes over the coordinator's where only that tells what the broker can."""
@@ -144,6 +145,7 @@ class Coordinator(Recoverable):
                 purpose=Purpose.COORDINATOR if self._purpose == Purpose.COORDINATOR else purpose,
                 timeout=timeout,
                 versions=versions,
+                known=known,
             )
         again = partial(
             self.request,
@@ -154,6 +156,7 @@ class Coordinator(Recoverable):
             purpose=purpose,
             timeout=timeout,
             versions=versions,
+            known=known,
         )
         waiting = WaitingRequest(again, on_error)
         self._waiting.append(waiting)

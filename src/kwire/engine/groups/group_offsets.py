@@ -106,11 +106,12 @@ class GroupOffsets:
             state = states.get(tp)
             if state is None:
                 continue
-            if state.position == row.offset:
+            position, epoch = state.delivered
+            if position == row.offset:
                 state.unfinished = None
-                if row.leader_epoch is None and (epoch := state.delivered[1]) >= 0:
+                if row.leader_epoch is None and epoch >= 0:
                     rows[tp] = OffsetAndMetadata(row.offset, row.metadata, epoch)
-            elif state.unfinished is not None and state.unfinished[0] < row.offset < state.position:
+            elif state.unfinished is not None and state.unfinished[0] < row.offset < position:
                 state.unfinished = (row.offset, NO_EPOCH if row.leader_epoch is None else row.leader_epoch)
 
     def metadata(self) -> ConsumerGroupMetadata:
@@ -188,7 +189,7 @@ class GroupOffsets:
         moved, states = self._subscription.moved, self._subscription.states
         for tp, (offset, _, _) in confirmed.items():
             state = states.get(tp)
-            if state is not None and state.position == offset:
+            if state in moved and state.position == offset:
                 moved.discard(state)
 
 

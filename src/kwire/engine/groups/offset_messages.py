@@ -6,11 +6,11 @@ Layer 3, no I/O; asks no broker. Topics travel by name up to version 9, by id in
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 from kwire import protocol
-from kwire._codec import no_uuid
+from kwire._codec import KnownAnswer, no_uuid
 from kwire._typing import TYPE_CHECKING, NamedTuple
 from kwire.engine.calls.offsets import OffsetAndMetadata
 from kwire.engine.common.addresses import TopicPartition
@@ -52,10 +52,12 @@ def _versions_by_name(api_key: int) -> range:
 
 
 class CommitRequest:
-    """OffsetCommit of these partitions by that member. `ids` has those of topics where they are known, `names` the way
-    back; `versions` can name the topics so.
+    """OffsetCommit of these partitions by that member. `ids` has those of topics where they are known; `versions` can
+    name the topics so.
 
-    Most commits of a consumer are of the same partitions as the one before: one message takes the offsets of each.
+    Most commits of a consumer are of the same partitions as the one before, and so are their answers: one message takes
+    the offsets of each, and what an answer says is read once. `codes` are the error codes of the answer that was looked
+    at last, by topic and number, and `stores_all` is whether it stores each of the partitions, and has no others.
     """
 
     def __init__(
@@ -64,14 +66,24 @@ class CommitRequest:
         made = protocol.OffsetCommitRequest.OffsetCommitRequestTopic.OffsetCommitRequestPartition
         self.member = member
         self.ids = {} if ids is None else ids
-        self.names = {topic_id: name for name, topic_id in self.ids.items()}
+        self._names = {topic_id.int: name for name, topic_id in self.ids.items()}
         self.versions = versions_for(OFFSET_COMMIT, self.ids.values())
         self._partitions = {tp: made(partition_index=tp[1]) for tp in partitions}
         self._last: tuple[int, protocol.OffsetCommitRequest] | None = None
+        self.known = KnownAnswer()
+        self.codes: dict[tuple[str, int], int] = {}
+        self.stores_all = False
+        self._looked_at: protocol.OffsetCommitResponse | None = None
 
-    def is_for(self, rows: Mapping[TopicPartition, object], member: GroupMetadata, ids: Mapping[str, UUID]) -> bool:
-        """Whether it is of these."""
-        return self._partitions.keys() == rows.keys() and self.member == member and self.ids == ids
+    def is_for(
+        self, rows: Mapping[TopicPartition, object], member: GroupMetadata, id_of: Callable[[str], UUID]
+    ) -> bool:
+        """Whether it is of these, whose topics have these ids."""
+        return (
+            self._partitions.keys() == rows.keys()
+            and self.member == member
+            and [*map(id_of, self.ids)] == [*self.ids.values()]
+        )
 
     def message(self, rows: Mapping[TopicPartition, OffsetAndMetadata], version: int) -> protocol.OffsetCommitRequest:
         """The message that commits these, of all its partitions; valid until the next one is asked for."""
@@ -83,6 +95,13 @@ class CommitRequest:
         if self._last is None or self._last[0] != version:
             self._last = version, self._made(version)
         return self._last[1]
+
+    def look_at(self, response: protocol.OffsetCommitResponse) -> None:
+        """An answer has come."""
+        if response is not self._looked_at:
+            self.codes = codes = dict(codes_in(response, self._names))
+            self.stores_all = codes.keys() == self._partitions.keys() and not any(codes.values())
+            self._looked_at = response
 
     def _made(self, version: int) -> protocol.OffsetCommitRequest:
         made, member = protocol.OffsetCommitRequest, self.member
@@ -104,12 +123,12 @@ class CommitRequest:
         )
 
 
-def codes_in(response: protocol.OffsetCommitResponse, names: Mapping[UUID, str]) -> list[tuple[tuple[str, int], int]]:
-    """The error codes of partitions, by topic and number; `names` has those of topics by id."""
+def codes_in(response: protocol.OffsetCommitResponse, names: Mapping[int, str]) -> list[tuple[tuple[str, int], int]]:
+    """The error codes of partitions, by topic and number; `names` has those of topics by the number of their id."""
     return [
         ((name, row.partition_index), row.error_code)
         for topic in response.topics
-        for name in (topic.name or names.get(topic.topic_id, ""),)
+        for name in (topic.name or names.get(topic.topic_id.int, ""),)
         for row in topic.partitions
     ]
 
