@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import TIMEOUT_MAX, RLock, get_ident
 
-from kwire._typing import Any, TypeVar, override
+from kwire._typing import TypeVar, override
 from kwire.drivers.reactor import Reactor
 from kwire.engine.common.waits import Tell, Turn, Unfinished, Until, Wait
 from kwire.errors import ClientClosedError
@@ -40,30 +40,17 @@ class ThreadDoor(ClientDoor[Reactor]):
                 return beside()
             self._check_is_told()
             alone = False
-        reactor = self.driver
-        came: Any = None
         try:
             if alone:
                 self.used = True
-            while True:
-                step = wait.send(came)
-                if isinstance(step, Until):
-                    came = reactor.wait(step.done, step.seconds)
-                elif isinstance(step, Turn):
-                    came = reactor.turn(step.done)
-                else:
-                    came = self._tell(step)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        except BaseException:
-            wait.close()
-            raise
+            return self.driver.run(wait, Until, self._turn_or_tell)
         finally:
             if alone:
                 self.used = False
 
-    def _tell(self, step: Tell) -> Exception | None:
+    def _turn_or_tell(self, step: Turn | Tell) -> bool | Exception | None:
+        if isinstance(step, Turn):
+            return self.driver.turn(step.done)
         try:
             self.telling = get_ident()
             step.function(step.argument)

@@ -1,8 +1,5 @@
 # `async for` over a consumer: records at hand are returned without a coroutine, and the loop turns often enough.
 
-cdef extern from "Python.h":
-    int PyIter_Send(object iterator, object value, PyObject **result) except -1
-
 cdef enum:
     RECORDS_PER_LOOK = 32
 

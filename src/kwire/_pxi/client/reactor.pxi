@@ -25,6 +25,9 @@ cdef extern from "sockets.h" nogil:
     bint kw_would_block(int number)
     int kw_errno "errno"
 
+cdef extern from "Python.h":
+    int PyIter_Send(object iterator, object value, PyObject **result) except -1
+
 cdef extern from "clock.h" nogil:
     double kw_fine_seconds()
 
@@ -179,6 +182,25 @@ cdef class ReactorBase:
                     self._sleep(waiter, deadline - now)
         finally:
             self._let_go(me)
+
+    def run(self, steps, until, otherwise):
+        """The result of `steps`, a generator: `wait` does those that are an `until`, `otherwise(step)` the others. It is
+        closed where one of them raises.
+        """
+        cdef PyObject *sent
+        cdef int state
+        came = None
+        try:
+            while True:
+                state = PyIter_Send(steps, came, &sent)
+                step = <object>sent
+                Py_XDECREF(sent)
+                if state == PYGEN_RETURN:
+                    return step
+                came = ReactorBase.wait(self, step.done, step.seconds) if type(step) is until else otherwise(step)
+        except BaseException:
+            steps.close()
+            raise
 
     def poll_once(self):
         """Reads and writes what is ready, without waiting; nothing if another thread drives."""
@@ -419,7 +441,7 @@ cdef class ReactorBase:
             if count == 0:
                 self._lost(sock, "the broker closed the connection", now)
                 return 0
-            self.core.received(sock.connection, count, now)
+            CoreBase.received(self.core, sock.connection, count, now)
             if count < size:
                 return 0
         return 0
@@ -452,8 +474,8 @@ cdef class ReactorBase:
                 else:
                     self._lost(sock, words_of_errno(number), now)
                 return 0
-            sock.connection.sent(taken, now)
-        return self._watch(sock, POLLIN)
+            ConnectionBase.sent(sock.connection, taken, now)
+        return ReactorBase._watch(self, sock, POLLIN)
 
     cpdef int _watch(self, SocketBase sock, int mask) except -1:
         """Sets what is awaited of the socket from now on."""
