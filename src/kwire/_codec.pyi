@@ -1001,6 +1001,7 @@ class Traffic:
     @property
     def by_api(self) -> dict[int, tuple[int, int, float, float]]: ...
 
+@final
 class KnownAnswer: ...
 
 class Request:
