@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kwire.errors import broker as codes
+from kwire.testing import Broker
 from kwire.testing.groups.classic_group import State
 from kwire.testing.settings.properties import BrokerProperties
 from kwire.testing.state.coordinators import GROUP
@@ -274,3 +275,11 @@ def test_members_and_offsets_survive_a_move_of_the_coordinator() -> None:
     assert group.ask(sync(follower, 2), SYNC).assignment == follower.encode()
     offsets = group.ask(fetch_offsets(9, {"orders": [0]}), 9).groups[0].topics[0].partitions[0]
     assert offsets.committed_offset == 7
+
+
+def test_a_group_that_has_lost_all_members_while_it_rebalances_takes_new_ones() -> None:
+    with Broker() as broker:
+        group = broker._state().groups.find_or_make_classic("g")
+        group.protocol_type, group.state = "consumer", State.PREPARING
+        assert group.supports("consumer", {"range": b""})
+        assert not group.supports("connect", {"range": b""})

@@ -138,10 +138,13 @@ class ClassicGroup:
     # Members.
 
     def supports(self, protocol_type: str, names: Mapping[str, bytes]) -> bool:
-        """Whether a member with these protocols could be one of the group."""
+        """Whether a member with these protocols could be one of the group. One that rebalances may have lost all."""
         if self.state is State.EMPTY:
             return bool(protocol_type and names)
-        return protocol_type == self.protocol_type and not self.candidates().isdisjoint(names)
+        members = self.members.values()
+        return protocol_type == self.protocol_type and any(
+            all(name in member.protocols for member in members) for name in names
+        )
 
     def candidates(self) -> set[str]:
         """The protocols that every member has."""
