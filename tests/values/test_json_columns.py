@@ -454,6 +454,21 @@ def test_a_text_is_read_alike_wherever_it_lies_in_memory() -> None:
             assert (before[0], faults_before) == (alone[0], faults), (kind, text)
 
 
+def test_a_text_ends_where_it_ends_whatever_follows_it() -> None:
+    """Texts lie one after the other: what is cut off does not go on in the next one."""
+    schema = {"a": "bigint", "b": "double", "c": "string", "d": "boolean"}
+    for whole in (
+        b'{"a":-1234567890,"b":123.25,"c":"as long as two steps of sixteen bytes","d":true}',
+        b'{"d":false,"a": 1,"x":[{}],"b":null,"c":"\\n","c":"again"}',
+        b'{ "a" : 1 , "b" : 0.5 }',
+    ):
+        for cut in range(len(whole)):
+            alone, fault = decoded(schema, whole[:cut])
+            rows, faults = decoded(schema, whole[:cut], whole[cut:], whole)
+            assert (rows[:1], faults[:1]) == (alone, fault), whole[:cut]
+            assert rows[2] == decoded(schema, whole)[0][0]
+
+
 def _texts_of_every_length() -> list[bytes]:
     """Numbers around the lengths that are read at once, and strings whose end comes anywhere."""
     whole = [b"1234567890123456789012"[:size] for size in range(20)] + [b"0", b"00", b"01", b"-", b"9" * 18, b"9" * 19]

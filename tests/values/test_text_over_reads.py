@@ -37,6 +37,18 @@ def json_cut_anywhere() -> None:
             assert len(decode_json(values, each).faults) == (1 if size == len(whole) else 2)
 
 
+def json_near_the_end() -> None:
+    """A text goes on in what lies behind it, of which little can be read."""
+    plan = TextPlan(layout({"a": "bigint", "b": "double", "c": "string"}))
+    following = b"123456781234567.12345678e" + b"1" * 16
+    for text in (b'{"a":', b'{"a":-', b'{"b":-', b'{"b":-1234567', b'{"b":1.', b'{"c":"', b'{"c":"x', b"{"):
+        for more in range(len(following) + 1):
+            held = guarded(text + following[:more])
+            offsets = pa.py_buffer(array.array("i", [0, len(text), len(held)]))
+            values = pa.Array.from_buffers(pa.binary(), 2, [None, offsets, pa.py_buffer(held)])
+            assert [row for row, *_ in decode_json(values, plan).faults] == [0, 1]
+
+
 def csv_cut_anywhere() -> None:
     schema = {name: kind for name, kind in SCHEMA.items() if not isinstance(kind, list)}
     plan = CsvPlan(TextPlan(layout(schema)), range(1, len(schema) + 1))
@@ -46,6 +58,8 @@ def csv_cut_anywhere() -> None:
         decode_csv(ending_with_memory(whole[:size]), plan)
 
 
-@pytest.mark.parametrize("reading", [json_cut_anywhere, csv_cut_anywhere], ids=lambda reading: reading.__name__)
+@pytest.mark.parametrize(
+    "reading", [json_cut_anywhere, json_near_the_end, csv_cut_anywhere], ids=lambda reading: reading.__name__
+)
 def test_reads_nothing_beyond_the_last_byte(reading: object) -> None:
     runs_in_a_process(reading)  # type: ignore[arg-type]

@@ -190,7 +190,7 @@ cdef int _csv_floating(csv_t *c, int number) noexcept nogil:
     cdef double value
     if kw_is_number(c.p, c.size):
         return put_number(&c.t, number, c.p, c.size)
-    return put_floating(&c.t, number, value) if not_finite(c.p, c.size, &value) else TEXT_RANGE
+    return put_floating(&c.t.nodes[number], value) if not_finite(c.p, c.size, &value) else TEXT_RANGE
 
 
 cdef int _csv_put(csv_t *c, int number) noexcept nogil:

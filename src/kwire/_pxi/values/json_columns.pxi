@@ -18,6 +18,7 @@ cdef extern from "json_text.h" nogil:
     ctypedef struct kw_json:
         const uint8_t *at
         const uint8_t *end
+        const uint8_t *limit
         const uint8_t *fault_at
         int error
 
@@ -29,16 +30,20 @@ cdef extern from "json_text.h" nogil:
     void kw_json_init(kw_json *j, const uint8_t *text, size_t size, const uint8_t *limit)
     bint kw_json_fail(kw_json *j, int error, const uint8_t *at)
     int kw_json_peek(const kw_json *j)
+    const uint8_t *kw_json_blanks(const uint8_t *p, const uint8_t *end)
     int kw_json_next(kw_json *j)
     bint kw_json_expect(kw_json *j, int c)
     bint kw_json_word(kw_json *j, const char *word, size_t size)
-    bint kw_json_pass_key(kw_json *j, const uint8_t *text, size_t size)
     bint kw_json_string(kw_json *j, kw_json_span *out)
-    int64_t kw_json_copy_string(kw_json *j, uint8_t *out)
     size_t kw_json_unescape(uint8_t *out, const kw_json_span *text)
-    bint kw_json_short_number(kw_json *j, int64_t *value, bint *negative, unsigned *fraction)
     bint kw_json_number(kw_json *j, kw_json_span *out, bint *integer)
     bint kw_json_skip(kw_json *j)
+    bint kw_json_may_look_ahead(const kw_json *j)
+    const uint8_t *kw_json_plain_key(const uint8_t *p, const uint8_t *end, const uint8_t *key, int64_t size,
+                                     unsigned mask)
+    const uint8_t *kw_json_plain_number(const uint8_t *p, const uint8_t *end, bint *negative, uint64_t *mantissa,
+                                        unsigned *fraction)
+    const uint8_t *kw_json_plain_string(const uint8_t *p, const uint8_t *end, const uint8_t *limit, uint8_t *out)
 
 cdef enum:
     JSON_SHOWN = 40                # bytes of a value that its fault shows
@@ -75,15 +80,8 @@ cdef bint _json_put_string(json_t *c, int number, const kw_json_span *text) noex
 
 cdef bint _json_string(json_t *c, int number, int first) noexcept nogil:
     """A string, or the text of any other value."""
-    cdef node_t *node = &c.t.nodes[number]
     cdef kw_json_span text
-    cdef int64_t size = -1
     if first == c'"' or first == c"'":
-        if node_has_room(node) and node.bytes_room - node.used >= c.j.end - c.j.at + KW_JSON_STEP:
-            size = kw_json_copy_string(&c.j, node.data + node.used)
-        if size >= 0:
-            add_written(node, size)
-            return True
         return kw_json_string(&c.j, &text) and _json_put_string(c, number, &text)
     text.p = c.j.at
     text.escaped = False
@@ -116,14 +114,8 @@ cdef inline bint _json_put(json_t *c, int fault, const uint8_t *at) noexcept nog
 
 cdef bint _json_integer(json_t *c, int number, int first) noexcept nogil:
     cdef kw_json_span text
-    cdef int64_t value
-    cdef unsigned fraction
-    cdef bint integer, negative
+    cdef bint integer
     cdef const uint8_t *at = c.j.at
-    if kw_json_short_number(&c.j, &value, &negative, &fraction):
-        if fraction:
-            return kw_json_fail(&c.j, TEXT_TYPE, at)
-        return _json_put(c, put_int(&c.t, number, value), at)
     if not _json_starts_number(first):
         return kw_json_fail(&c.j, TEXT_TYPE, at)
     if not kw_json_number(&c.j, &text, &integer):
@@ -135,15 +127,9 @@ cdef bint _json_integer(json_t *c, int number, int first) noexcept nogil:
 
 cdef bint _json_floating(json_t *c, int number, int first) noexcept nogil:
     cdef kw_json_span text
-    cdef int64_t digits
-    cdef unsigned fraction
-    cdef bint integer, negative
+    cdef bint integer
     cdef double value
     cdef const uint8_t *at = c.j.at
-    if kw_json_short_number(&c.j, &digits, &negative, &fraction):
-        if kw_scaled(&value, <uint64_t>(-digits if negative else digits), -<int>fraction):
-            return _json_put(c, put_floating(&c.t, number, -value if negative else value), at)
-        c.j.at = at
     if _json_starts_number(first):
         if not kw_json_number(&c.j, &text, &integer):
             return False
@@ -153,7 +139,7 @@ cdef bint _json_floating(json_t *c, int number, int first) noexcept nogil:
         return False
     if not not_finite(text.p, text.size, &value):
         return kw_json_fail(&c.j, TEXT_TYPE, at)
-    return _json_put(c, put_floating(&c.t, number, value), at)
+    return _json_put(c, put_floating(&c.t.nodes[number], value), at)
 
 
 cdef bint _json_decimal(json_t *c, int number, int first) noexcept nogil:
@@ -298,17 +284,12 @@ cdef int _json_find_escaped(json_t *c, const node_t *node, const kw_json_span *k
     return place
 
 
-cdef inline int _json_field(json_t *c, const node_t *node, int hint) noexcept nogil:
+cdef int _json_field(json_t *c, const node_t *node, int hint) noexcept nogil:
     """Passes a key and its colon; the place of its field, or -1 for a field that is not wanted, or a fault.
 
     `hint` is where the field is, if this object has its keys in the order of the schema.
     """
-    cdef const text_node_t *plan
     cdef kw_json_span key
-    if hint < node.n_children and kw_json_next(&c.j) == c'"':
-        plan = &c.t.plan[node.children[hint]]
-        if plan.as_key != NULL and kw_json_pass_key(&c.j, plan.as_key, plan.name_size + 3):
-            return hint
     if not _json_key(c, &key):
         return -1
     if key.escaped:
@@ -316,51 +297,125 @@ cdef inline int _json_field(json_t *c, const node_t *node, int hint) noexcept no
     return _json_find(c, node, key.p, key.size, hint)
 
 
+cdef const uint8_t *_json_plain(json_t *c, const uint8_t *p, const text_node_t *plan, node_t *node) noexcept nogil:
+    """Puts the value at `p` if it is one as most programs write them, and returns where it ends; else NULL."""
+    cdef const uint8_t *after
+    cdef uint64_t mantissa
+    cdef unsigned fraction
+    cdef bint negative
+    if node.length >= node.room:
+        return NULL
+    if plan.kind == TEXT_STRING:
+        if node.bytes_room - node.used < c.j.end - p + KW_JSON_STEP:
+            return NULL
+        after = kw_json_plain_string(p, c.j.end, c.j.limit, node.data + node.used)
+        if after != NULL:
+            add_written(node, after - p - 2)
+        return after
+    if TEXT_INT8 <= plan.kind <= TEXT_INT64:
+        after = kw_json_plain_number(p, c.j.end, &negative, &mantissa, NULL)
+        if after == NULL or put_int(plan, node, -<int64_t>mantissa if negative else <int64_t>mantissa):
+            return NULL
+        return after
+    if plan.kind == TEXT_DOUBLE or plan.kind == TEXT_FLOAT:
+        after = kw_json_plain_number(p, c.j.end, &negative, &mantissa, &fraction)
+        if after == NULL or not kw_is_exact(mantissa):
+            return NULL
+        put_floating(node, kw_with_point(mantissa, fraction, negative))
+        return after
+    return NULL
+
+
 cdef bint _json_fields(json_t *c, node_t *node) noexcept nogil:
-    """The fields of an object, of which `{` has been passed, to the end of it; there is at least one."""
+    """The fields of an object, of which `{` has been passed, to the end of it; there is at least one.
+
+    What is as it is expected, keys in the order of the schema among it, is passed by pointers, the rest by `c.j`.
+    """
+    cdef node_t *nodes = c.t.nodes
+    cdef const text_node_t *plans = c.t.plan
+    cdef const uint8_t *end = c.j.end
+    cdef const uint8_t *p = c.j.at
+    cdef const uint8_t *after
     cdef int64_t row = node.length
-    cdef int place, child, hint = 0
+    cdef int expected = node.n_children if kw_json_may_look_ahead(&c.j) else 0
+    cdef int child, place, hint = 0, found = 0
     while True:
-        place = _json_field(c, node, hint)
-        if c.j.error:
-            return False
+        after = NULL
+        place = hint
+        if hint < expected:
+            child = node.children[hint]
+            after = kw_json_plain_key(p, end, plans[child].as_key, plans[child].key_size, plans[child].key_mask)
+        if after == NULL:
+            c.j.at = p
+            place = _json_field(c, node, hint)
+            if c.j.error:
+                return False
+            after = c.j.at
+        p = kw_json_blanks(after, end)
         if place < 0:
+            c.j.at = p
             if not kw_json_skip(&c.j):
                 return False
+            p = c.j.at
         else:
             child = node.children[place]
             hint = place + 1
-            if c.t.nodes[child].length > row:
-                node_truncate(c.t.nodes, child, row)
-            if not _json_value(c, child):
-                return False
+            if nodes[child].length > row:
+                node_truncate(nodes, child, row)
+            else:
+                found += 1
+            after = _json_plain(c, p, &plans[child], &nodes[child]) if expected else NULL
+            if after == NULL:
+                c.j.at = p
+                if not _json_value(c, child):
+                    return False
+                after = c.j.at
+            p = after
+        if p < end and p[0] == c',':
+            p = kw_json_blanks(p + 1, end)
+            continue
+        c.j.at = p
         if kw_json_next(&c.j) == c'}':
             c.j.at += 1
-            return True
+            return found == node.n_children or _json_fill(c, node)
         if not kw_json_expect(&c.j, c','):
             return False
+        p = c.j.at
+
+
+cdef bint _json_fill(json_t *c, const node_t *node) noexcept nogil:
+    """Nulls for the fields that an object lacks."""
+    cdef int i
+    for i in range(node.n_children):
+        if c.t.nodes[node.children[i]].length == node.length and not add_null(c.t.nodes, node.children[i]):
+            return _json_full(c)
+    return True
 
 
 cdef bint _json_struct(json_t *c, int number, int first) noexcept nogil:
     cdef node_t *node = &c.t.nodes[number]
-    cdef int i
     if first != c'{':
         return kw_json_fail(&c.j, TEXT_TYPE, c.j.at)
     c.j.at += 1
     if kw_json_next(&c.j) == c'}':
         c.j.at += 1
+        if not _json_fill(c, node):
+            return False
     elif not _json_fields(c, node):
         return False
-    for i in range(node.n_children):
-        if c.t.nodes[node.children[i]].length == node.length and not add_null(c.t.nodes, node.children[i]):
-            return _json_full(c)
     return end_struct(node) or _json_full(c)
 
 
 cdef bint _json_value(json_t *c, int number) noexcept nogil:
     """The next value, whatever it is, as one row of the node; a fault is the innermost node's."""
     cdef int first = kw_json_next(&c.j)
+    cdef const uint8_t *after
     cdef bint done
+    if first != c'n' and kw_json_may_look_ahead(&c.j):
+        after = _json_plain(c, c.j.at, &c.t.plan[number], &c.t.nodes[number])
+        if after != NULL:
+            c.j.at = after
+            return True
     if first == 0:
         done = kw_json_fail(&c.j, KW_JSON_UNEXPECTED, c.j.at)
     elif first == c'n':
@@ -399,11 +454,13 @@ cdef inline bint _json_of_kind(json_t *c, int kind, int number, int first) noexc
 
 cdef bint _json_row(json_t *c, const datum_t *datum, const uint8_t *limit) noexcept nogil:
     """One value, which is an object and nothing else."""
+    cdef int first
     kw_json_init(&c.j, datum.data, <size_t>datum.size, limit)
     c.fault_node = -1
-    if kw_json_next(&c.j) == c'n':
-        return kw_json_fail(&c.j, TEXT_TYPE, c.j.at)
-    if not _json_value(c, 0):
+    first = kw_json_next(&c.j)
+    if first == 0:
+        return kw_json_fail(&c.j, KW_JSON_UNEXPECTED, c.j.at)
+    if not _json_struct(c, 0, first):
         return False
     if kw_json_next(&c.j) != 0 or c.j.at != c.j.end:
         return kw_json_fail(&c.j, KW_JSON_TRAILING, c.j.at)

@@ -21,6 +21,7 @@
 
 #define KW_JSON_DEPTH 1000
 #define KW_JSON_STEP 16 /* bytes that are looked at, or copied, at once */
+#define KW_JSON_AHEAD 32
 
 enum {
     KW_JSON_END = 60,     /* the text ends too early */
@@ -65,14 +66,15 @@ static int kw_json_fail(kw_json *j, int error, const uint8_t *at) {
 
 static inline int kw_json_peek(const kw_json *j) { return j->at < j->end ? *j->at : 0; }
 
+static inline const uint8_t *kw_json_blanks(const uint8_t *p, const uint8_t *end) {
+    while (p < end && *p <= ' ' && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) p++;
+    return p;
+}
+
 /* The first byte that is not blank, which is not passed; 0 at the end. */
 static inline int kw_json_next(kw_json *j) {
-    while (j->at < j->end) {
-        uint8_t c = *j->at;
-        if (c > ' ' || (c != ' ' && c != '\n' && c != '\r' && c != '\t')) return c;
-        j->at++;
-    }
-    return 0;
+    j->at = kw_json_blanks(j->at, j->end);
+    return kw_json_peek(j);
 }
 
 /* Passes `c`, after blanks; a fault when it is not there. */
@@ -89,34 +91,15 @@ static inline int kw_json_word(kw_json *j, const char *word, size_t size) {
     return 1;
 }
 
-/* Passes `text`, a key with its quotes and its colon, if it comes next and is written like that; `text` can be read to
- * KW_JSON_STEP bytes at least. */
-static inline int kw_json_pass_key(kw_json *j, const uint8_t *text, size_t size) {
-    size_t compared = 0;
-    if ((size_t)(j->end - j->at) < size) return 0;
-#ifdef __SSE2__
-    if (j->limit - j->at >= KW_JSON_STEP) {
-        __m128i here = _mm_loadu_si128((const __m128i *)(const void *)j->at);
-        __m128i there = _mm_loadu_si128((const __m128i *)(const void *)text);
-        unsigned same = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(here, there));
-        compared = size < KW_JSON_STEP ? size : KW_JSON_STEP;
-        if (~same & ((1u << compared) - 1)) return 0;
-    }
-#endif
-    if (compared < size && memcmp(j->at + compared, text + compared, size - compared) != 0) return 0;
-    j->at += size;
-    return 1;
-}
-
 /* The first byte from `p` on that is `quote`, a backslash or a control character, or the end. What is before it is
  * copied to `copy`, if that is not NULL, with up to KW_JSON_STEP bytes more. */
-static inline const uint8_t *kw_json_plain(const kw_json *j, const uint8_t *p, uint8_t quote, unsigned *not_ascii,
-                                           uint8_t *copy) {
+static inline const uint8_t *kw_json_unquoted(const uint8_t *p, const uint8_t *end, const uint8_t *limit, uint8_t quote,
+                                              unsigned *not_ascii, uint8_t *copy) {
 #ifdef __SSE2__
     const __m128i quotes = _mm_set1_epi8((char)quote);
     const __m128i slashes = _mm_set1_epi8('\\');
     const __m128i controls = _mm_set1_epi8(0x1F);
-    while (j->limit - p >= KW_JSON_STEP) {
+    while (limit - p >= KW_JSON_STEP) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
         __m128i special = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quotes), _mm_cmpeq_epi8(bytes, slashes)),
                                        _mm_cmpeq_epi8(_mm_min_epu8(bytes, controls), bytes));
@@ -129,20 +112,118 @@ static inline const uint8_t *kw_json_plain(const kw_json *j, const uint8_t *p, u
         if (found) {
             *not_ascii |= high & (found ^ (found - 1));
             p += __builtin_ctz(found);
-            return p < j->end ? p : j->end;
+            return p < end ? p : end;
         }
         *not_ascii |= high;
         p += KW_JSON_STEP;
-        if (p >= j->end) return j->end;
+        if (p >= end) return end;
     }
 #endif
-    for (; p < j->end; p++) {
+    for (; p < end; p++) {
         if (*p == quote || *p == '\\' || *p < 0x20) break;
         *not_ascii |= *p & 0x80u;
         if (copy != NULL) *copy++ = *p;
     }
     return p;
 }
+
+static const uint8_t *kw_json_not_utf8(const uint8_t *p, const uint8_t *end) {
+    while (p < end) {
+        int step = kw_utf8_step(p, (size_t)(end - p));
+        if (step < 0) return p;
+        p += step;
+    }
+    return NULL;
+}
+
+/* --- pieces as most programs write them. Each returns where its piece ends, or NULL for anything else, which is no
+ * fault: the functions below look again. KW_JSON_AHEAD bytes can be read from each place of the text. --- */
+
+/* Whether they may be called. */
+static inline int kw_json_may_look_ahead(const kw_json *j) { return j->limit - j->end >= KW_JSON_AHEAD; }
+
+/* `key` is a key with its quotes and its colon, and can be read to KW_JSON_STEP bytes at least. `mask` has a bit for each
+ * of its bytes, at most that many. */
+static inline const uint8_t *kw_json_plain_key(const uint8_t *p, const uint8_t *end, const uint8_t *key, int64_t size,
+                                               unsigned mask) {
+    int64_t compared = 0;
+    if (end - p < size) return NULL;
+#ifdef __SSE2__
+    __m128i here = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i there = _mm_loadu_si128((const __m128i *)(const void *)key);
+    if (~(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(here, there)) & mask) return NULL;
+    compared = KW_JSON_STEP;
+#else
+    (void)mask;
+#endif
+    if (compared < size && memcmp(p + compared, key + compared, (size_t)(size - compared)) != 0) return NULL;
+    return p + size;
+}
+
+/* Up to eight digits, as one number; `count` says how many there are. Eight bytes are read: a byte is a digit if it is
+ * below 10 after the exclusive or, and neighbours are then made one number, three times. */
+static inline uint64_t kw_json_eight_digits(const uint8_t *p, unsigned *count) {
+    uint64_t digits, others;
+    unsigned first;
+    memcpy(&digits, p, 8);
+    digits = kw_le64(digits) ^ UINT64_C(0x3030303030303030);
+    others = ((digits + UINT64_C(0x7676767676767676)) | digits) & UINT64_C(0x8080808080808080);
+    *count = 8;
+    if (others) {
+        first = (unsigned)__builtin_ctzll(others); /* 8 * count + 7 */
+        *count = first >> 3;
+        if (*count == 0) return 0;
+        digits <<= 71 - first;
+    }
+    digits = digits * 10 + (digits >> 8);
+    return ((digits & UINT64_C(0xFF000000FF)) * UINT64_C(0xF424000000064) +
+            (digits >> 16 & UINT64_C(0xFF000000FF)) * UINT64_C(0x271000000001)) >> 32;
+}
+
+static const uint64_t kw_json_powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
+/* A number of up to 15 digits before the point and, where there may be a `fraction`, 7 after it, 18 in all, without an
+ * exponent: `mantissa` is its digits without the point. */
+static inline const uint8_t *kw_json_plain_number(const uint8_t *p, const uint8_t *end, int *negative,
+                                                  uint64_t *mantissa, unsigned *fraction) {
+    const uint8_t *first = p + (*p == '-');
+    unsigned count, more;
+    *negative = *p == '-';
+    *mantissa = kw_json_eight_digits(first, &count);
+    p = first + count;
+    if (count == 8) {
+        uint64_t others = kw_json_eight_digits(p, &more);
+        if (more == 8) return NULL;
+        *mantissa = *mantissa * kw_json_powers[more] + others;
+        p += more;
+    }
+    if (count == 0 || (*first == '0' && p - first > 1)) return NULL;
+    if (fraction != NULL) {
+        *fraction = 0;
+        if (*p == '.') {
+            uint64_t others = kw_json_eight_digits(++p, fraction);
+            if (*fraction == 0 || *fraction == 8) return NULL;
+            *mantissa = *mantissa * kw_json_powers[*fraction] + others;
+            p += *fraction;
+            if (p - first > 19) return NULL;
+        }
+    }
+    return p < end && *p != '.' && (*p | 0x20) != 'e' ? p : NULL;
+}
+
+/* A string in double quotes without escapes, copied to `out`, which has room for the rest of the text and KW_JSON_STEP
+ * bytes more. */
+static inline const uint8_t *kw_json_plain_string(const uint8_t *p, const uint8_t *end, const uint8_t *limit,
+                                                  uint8_t *out) {
+    unsigned not_ascii = 0;
+    const uint8_t *begin = p + 1, *close;
+    if (p >= end || *p != '"') return NULL;
+    close = kw_json_unquoted(begin, end, limit, '"', &not_ascii, out);
+    if (close >= end || *close != '"' || (not_ascii && kw_json_not_utf8(begin, close) != NULL)) return NULL;
+    return close + 1;
+}
+
+/* --- pieces as they may be --- */
 
 static int kw_json_hex(uint8_t c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -160,15 +241,6 @@ static int kw_json_escape_size(const uint8_t *p, const uint8_t *end) {
     return 6;
 }
 
-static const uint8_t *kw_json_not_utf8(const uint8_t *p, const uint8_t *end) {
-    while (p < end) {
-        int step = kw_utf8_step(p, (size_t)(end - p));
-        if (step < 0) return p;
-        p += step;
-    }
-    return NULL;
-}
-
 /* Passes the string at the cursor, which stands at its quote. What is between the quotes is checked, not decoded. */
 static int kw_json_string(kw_json *j, kw_json_span *out) {
     uint8_t quote = *j->at;
@@ -177,7 +249,7 @@ static int kw_json_string(kw_json *j, kw_json_span *out) {
     out->escaped = 0;
     for (;;) {
         int size;
-        p = kw_json_plain(j, p, quote, &not_ascii, NULL);
+        p = kw_json_unquoted(p, j->end, j->limit, quote, &not_ascii, NULL);
         if (p >= j->end) return kw_json_fail(j, KW_JSON_END, j->end);
         if (*p == quote) break;
         if (*p != '\\') return kw_json_fail(j, KW_JSON_CONTROL, p);
@@ -191,18 +263,6 @@ static int kw_json_string(kw_json *j, kw_json_span *out) {
     out->size = (size_t)(p - begin);
     j->at = p + 1;
     return 1;
-}
-
-/* Passes the string at the cursor and copies it; returns its size, or -1, and passes nothing, if it has escapes or is
- * at fault. `out` has room for the rest of the text and KW_JSON_STEP bytes more. */
-static inline int64_t kw_json_copy_string(kw_json *j, uint8_t *out) {
-    uint8_t quote = *j->at;
-    const uint8_t *begin = j->at + 1, *p;
-    unsigned not_ascii = 0;
-    p = kw_json_plain(j, begin, quote, &not_ascii, out);
-    if (p >= j->end || *p != quote || (not_ascii && kw_json_not_utf8(begin, p) != NULL)) return -1;
-    j->at = p + 1;
-    return p - begin;
 }
 
 static unsigned kw_json_unit(const uint8_t *p) {
@@ -260,54 +320,6 @@ static size_t kw_json_unescape(uint8_t *out, const kw_json_span *text) {
         out = kw_json_put_utf8(out, c >= 0xD800 && c < 0xE000 ? 0xFFFD : c);
     }
     return (size_t)(out - begin);
-}
-
-/* The number that the digits at `p` are, up to eight of them; `count` says how many there are. Eight bytes are read:
- * a byte is a digit if it is below 10 after the exclusive or, and neighbours are then made one number, three times. */
-static inline uint64_t kw_json_eight_digits(const uint8_t *p, unsigned *count) {
-    uint64_t digits, others;
-    memcpy(&digits, p, 8);
-    digits = kw_le64(digits) ^ UINT64_C(0x3030303030303030);
-    others = ((digits + UINT64_C(0x7676767676767676)) | digits) & UINT64_C(0x8080808080808080);
-    *count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
-    if (*count == 0) return 0;
-    digits <<= 64 - 8 * *count;
-    digits = digits * 10 + (digits >> 8);
-    return ((digits & UINT64_C(0xFF000000FF)) * UINT64_C(0xF424000000064) +
-            (digits >> 16 & UINT64_C(0xFF000000FF)) * UINT64_C(0x271000000001)) >> 32;
-}
-
-/* Passes a number of up to 15 digits before the point and 7 after it, 18 in all, without an exponent: `value` with so
- * many digits after the point as `fraction` says. Returns 0, and passes nothing, if anything else comes. */
-static inline int kw_json_short_number(kw_json *j, int64_t *value, int *negative, unsigned *fraction) {
-    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-    const uint8_t *p = j->at;
-    uint64_t digits;
-    unsigned whole, more = 0;
-    if (j->limit - p < 32) return 0;
-    *negative = *p == '-';
-    p += *negative;
-    digits = kw_json_eight_digits(p, &whole);
-    if (whole == 0 || (*p == '0' && whole > 1)) return 0;
-    p += whole;
-    if (whole == 8) {
-        uint64_t others = kw_json_eight_digits(p, &more);
-        if (more == 8) return 0;
-        digits = digits * powers[more] + others;
-        whole += more;
-        p += more;
-    }
-    *fraction = 0;
-    if (*p == '.') {
-        uint64_t others = kw_json_eight_digits(++p, fraction);
-        if (*fraction == 0 || *fraction == 8 || whole + *fraction > 18) return 0;
-        digits = digits * powers[*fraction] + others;
-        p += *fraction;
-    }
-    if (p >= j->end || (*p | 0x20) == 'e') return 0;
-    j->at = p;
-    *value = *negative ? -(int64_t)digits : (int64_t)digits;
-    return 1;
 }
 
 static inline int kw_json_digits(kw_json *j) {

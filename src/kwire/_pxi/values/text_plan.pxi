@@ -21,7 +21,8 @@ cdef extern from "Python.h":
 cdef extern from "text_values.h" nogil:
     bint kw_int_of_text(int64_t *out, const uint8_t *p, size_t size)
     bint kw_is_number(const uint8_t *p, size_t size)
-    bint kw_scaled(double *out, uint64_t mantissa, int exponent)
+    bint kw_is_exact(uint64_t mantissa)
+    double kw_with_point(uint64_t mantissa, unsigned fraction, bint negative)
     bint kw_double_of_text(double *out, const uint8_t *p, size_t size)
     bint kw_decimal_of_text(uint8_t *out, const uint8_t *p, size_t size, int precision, int scale)
     int64_t kw_bytes_of_base64(uint8_t *out, const uint8_t *p, size_t size)
@@ -78,6 +79,8 @@ ctypedef struct text_node_t:       # what JSON is for a column; its children are
     const uint8_t *name
     size_t name_size
     const uint8_t *as_key          # `"name":`, if the name needs no escape in JSON
+    int64_t key_size               # its bytes, else more than any text has
+    unsigned key_mask              # a bit for each of them, KEY_ROOM at most
 
 
 @cython.final
@@ -129,9 +132,12 @@ cdef class TextPlan:
         cdef int bits
         node.name = <const uint8_t *>PyBytes_AS_STRING(name)
         node.name_size = <size_t>len(name)
+        node.key_size = INT64_MAX
         if all(byte >= 0x20 and byte not in b'"\\' for byte in name):
             self.keys.append(b'"%b":' % name + bytes(KEY_ROOM))
             node.as_key = <const uint8_t *>PyBytes_AS_STRING(self.keys[-1])
+            node.key_size = len(name) + 3
+            node.key_mask = <unsigned>((1 << min(node.key_size, <int64_t>KEY_ROOM)) - 1)
         if format.startswith("d:"):
             node.kind = TEXT_DECIMAL
             node.precision, node.scale = [int(part) for part in format[2:].split(",")]
@@ -200,12 +206,10 @@ cdef void text_init(text_t *t, TextPlan plan, BuiltColumns out) noexcept:
 
 cdef int put_integer(text_t *t, int number, const uint8_t *p, size_t size) noexcept nogil:
     cdef int64_t value
-    return put_int(t, number, value) if kw_int_of_text(&value, p, size) else TEXT_RANGE
+    return put_int(&t.plan[number], &t.nodes[number], value) if kw_int_of_text(&value, p, size) else TEXT_RANGE
 
 
-cdef inline int put_int(text_t *t, int number, int64_t value) noexcept nogil:
-    cdef const text_node_t *plan = &t.plan[number]
-    cdef node_t *node = &t.nodes[number]
+cdef inline int put_int(const text_node_t *plan, node_t *node, int64_t value) noexcept nogil:
     if value < plan.least or value > plan.most:
         return TEXT_RANGE
     if not node_has_room(node):
@@ -222,8 +226,7 @@ cdef inline int put_int(text_t *t, int number, int64_t value) noexcept nogil:
     return 0
 
 
-cdef inline int put_floating(text_t *t, int number, double value) noexcept nogil:
-    cdef node_t *node = &t.nodes[number]
+cdef inline int put_floating(node_t *node, double value) noexcept nogil:
     if not node_has_room(node):
         return TEXT_FULL
     if node.width == 8:
@@ -240,7 +243,7 @@ cdef int put_number(text_t *t, int number, const uint8_t *p, size_t size) noexce
     if not kw_double_of_text(&value, p, size) and not _long_double(p, size, &value):
         t.nodes[number].refused = True
         return TEXT_FULL
-    return put_floating(t, number, value)
+    return put_floating(&t.nodes[number], value)
 
 
 cdef bint _long_double(const uint8_t *p, size_t size, double *out) noexcept nogil:

@@ -41,10 +41,20 @@ static int kw_int_of_text(int64_t *out, const uint8_t *p, size_t size) {
     return 1;
 }
 
+static const double kw_powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+/* Whether a double is this integer exactly. */
+static inline int kw_is_exact(uint64_t mantissa) { return mantissa <= UINT64_C(1) << 53; }
+
+/* An exact mantissa with up to 22 of its digits after the point. */
+static inline double kw_with_point(uint64_t mantissa, unsigned fraction, int negative) {
+    double value = (double)(int64_t)mantissa / kw_powers[fraction];
+    return negative ? -value : value;
+}
+
 /* `mantissa` times ten to the power of `exponent`, if that can be told by one operation; 0 otherwise. */
 static int kw_scaled(double *out, uint64_t mantissa, int exponent) {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 #if LDBL_MANT_DIG == 64
     static const long double long_powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
                                               1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
@@ -52,8 +62,8 @@ static int kw_scaled(double *out, uint64_t mantissa, int exponent) {
     long double value;
     uint64_t bits;
 #endif
-    if (mantissa <= (UINT64_C(1) << 53) && exponent >= -22 && exponent <= 22) {
-        *out = exponent < 0 ? (double)mantissa / powers[-exponent] : (double)mantissa * powers[exponent];
+    if (kw_is_exact(mantissa) && exponent >= -22 && exponent <= 22) {
+        *out = exponent < 0 ? (double)mantissa / kw_powers[-exponent] : (double)mantissa * kw_powers[exponent];
         return 1;
     }
 #if LDBL_MANT_DIG == 64
