@@ -36,7 +36,7 @@ from urllib.request import (
 
 from kwire._typing import Any, NamedTuple, override
 from kwire.drivers.name_lookups import NameLookups
-from kwire.drivers.sockets import SocketAddress, literal, resolve
+from kwire.drivers.sockets import SocketAddress, cause_of, literal, resolve
 from kwire.engine.common.addresses import Address
 from kwire.engine.connections.sasl.exchange import quoted
 from kwire.engine.settings.security_conflicts import is_loopback
@@ -151,6 +151,8 @@ def _check_headers(request: Request) -> None:
 
 
 def _words(fault: object) -> str:
+    if isinstance(fault, OSError) and not isinstance(fault, ssl.SSLError):
+        return quoted(cause_of(fault))
     said = quoted(str(fault))
     return said if isinstance(fault, str | OSError) and said else f"{type(fault).__name__}: {said}"
 
