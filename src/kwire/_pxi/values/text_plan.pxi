@@ -130,12 +130,14 @@ cdef class TextPlan:
 
     cdef int _set_node(self, text_node_t *node, bytes name, str format) except -1:
         cdef int bits
+        cdef bytes key
         node.name = <const uint8_t *>PyBytes_AS_STRING(name)
         node.name_size = <size_t>len(name)
         node.key_size = INT64_MAX
         if all(byte >= 0x20 and byte not in b'"\\' for byte in name):
-            self.keys.append(b'"%b":' % name + bytes(KEY_ROOM))
-            node.as_key = <const uint8_t *>PyBytes_AS_STRING(self.keys[-1])
+            key = b'"%b":' % name + bytes(KEY_ROOM)
+            self.keys.append(key)
+            node.as_key = <const uint8_t *>PyBytes_AS_STRING(key)
             node.key_size = len(name) + 3
             node.key_mask = <unsigned>((1 << min(node.key_size, <int64_t>KEY_ROOM)) - 1)
         if format.startswith("d:"):
