@@ -350,7 +350,7 @@ class Fetcher(Recoverable):
             node, epoch = self._leadership(state, now)
             if node is None:
                 self._is_settled = False
-            elif epoch <= state.checked_epoch or self.positions.is_checked(state):
+            elif self.positions.is_checked(state, epoch):
                 self._source(node).queue.append(state)
 
     def _source(self, node: int) -> Source:
@@ -378,7 +378,7 @@ class Fetcher(Recoverable):
         asked: dict[PartitionState, Asked] = {}
         for state in taken:
             node, epoch = self._leadership(state, now)
-            if node == source.node and (epoch <= state.checked_epoch or self.positions.is_checked(state)):
+            if node == source.node and self.positions.is_checked(state, epoch):
                 asked[state] = Asked(state.revision, state.fetch_at, state.max_bytes, epoch)
         if asked or source.session.rests:
             self._fetch(source, asked, now)

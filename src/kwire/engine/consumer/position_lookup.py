@@ -276,9 +276,9 @@ class PositionLookup(Recoverable):
             return False
         return True
 
-    def is_checked(self, state: PartitionState) -> bool:
-        """Whether the position may be fetched from."""
-        return not self._must_be_checked(state)
+    def is_checked(self, state: PartitionState, epoch: int) -> bool:
+        """Whether the position may be fetched from, of a leader of that epoch."""
+        return epoch <= state.checked_epoch or not self._must_be_checked(state)
 
     def _ask_epochs(self, leader: int, states: list[PartitionState], now: float) -> None:
         asked = self._asked_at(leader, states)
