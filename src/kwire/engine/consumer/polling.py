@@ -122,8 +122,6 @@ class Polling:
 
     def _news_of_refusal(self) -> AuthError | None:
         """Why no broker can be fetched from, unless that was raised before."""
-        if not self._core.refused:
-            return None
         refusal = self._core.refusal or self._refusal_of_leaders()
         return refusal if refusal is not self._told else None
 
