@@ -147,20 +147,18 @@ class Commit(Call):
 
     @override
     def on_end(self) -> None:
-        if self in self._commits.queue:
-            self._commits.queue.remove(self)
+        self._commits.forget(self)
 
     @override
     def _end(self, now: float) -> None:
         super()._end(now)
-        if self._commits.queue:
-            self._commits.end_decided(now)
+        self._commits.end_decided(now)
 
 
 class Commits(Recoverable):
     """The commits of one consumer. `on_stored` is called with the offsets that the coordinator confirms.
 
-    queue     commits that have not ended, in order; those with `sent` are in the request that is in flight
+    _queue    commits that have not ended, in order; those with `sent` are in the request that is in flight
     _rows     what that request commits
     _sent     that request, of the member as whom it was made, whoever that consumer is when it is written, and of the
               topics of then: it never goes to one that is made anew under the name
@@ -180,7 +178,7 @@ class Commits(Recoverable):
         self._membership = membership
         self._on_stored = on_stored
         self.on_confirmed: OnConfirmed | None = None
-        self.queue: list[Commit] = []
+        self._queue: list[Commit] = []
         self._rows: CommittableOffsets = {}
         self._sent: CommitRequest | None = None
         self._request: Request | WaitingRequest | None = None
@@ -198,7 +196,7 @@ class Commits(Recoverable):
     @property
     def is_idle(self) -> bool:
         """Whether every commit has ended."""
-        return not self.queue
+        return not self._queue
 
     def commit(
         self,
@@ -218,18 +216,23 @@ class Commits(Recoverable):
         call = Commit(
             self, self._core, rows, member, deadline, on_done, leaves_out_deleted=leaves_out_deleted, late=late
         )
-        self.queue.append(call)
+        self._queue.append(call)
         self._send_undecided(member, now)
         return call
 
+    def forget(self, call: Commit) -> None:
+        """The commit has ended."""
+        if call in self._queue:
+            self._queue.remove(call)
+
     def end_decided(self, now: float) -> None:
         """Ends those that are decided, up to the first that is not."""
-        if self._is_ending or not self.queue or not self.queue[0].is_decided:
+        if self._is_ending or not self._queue or not self._queue[0].is_decided:
             return  # nothing to do, or within one that ends: the loop below goes on
         self._is_ending = True
         try:
-            while self.queue and self.queue[0].is_decided:
-                self.queue[0].end(now)
+            while self._queue and self._queue[0].is_decided:
+                self._queue[0].end(now)
         finally:
             self._is_ending = False
 
@@ -254,7 +257,7 @@ class Commits(Recoverable):
     # -- sending ----------------------------------------------------------------------------------------------------
 
     def _pump(self, now: float) -> None:
-        if self.queue:
+        if self._queue:
             self._send_undecided(self.member, now)
 
     def _send_undecided(self, member: GroupMetadata, now: float) -> None:
@@ -263,17 +266,16 @@ class Commits(Recoverable):
             rows = self._gather(member)
             if rows:
                 self._send(rows, member, now)
-        if self.queue and self.queue[0].is_decided:
-            self.end_decided(now)
+        self.end_decided(now)
 
     @property
     def _undecided(self) -> list[Commit]:
-        return [call for call in self.queue if not call.is_decided]
+        return [call for call in self._queue if not call.is_decided]
 
     def _gather(self, member: GroupMetadata) -> CommittableOffsets:
         """What is to be sent; decides the calls of which nothing is left, or may be sent."""
         rows: CommittableOffsets = {}
-        for call in self.queue:
+        for call in self._queue:
             if call.is_decided:
                 continue
             error = self._why_not(call, member)
@@ -282,7 +284,7 @@ class Commits(Recoverable):
                 continue
             call.sent = True
             rows.update(call.left)
-        if len(self.queue) > 1:
+        if len(self._queue) > 1:
             for call in self._undecided:
                 call.left = {tp: rows[tp] for tp in call.left}  # what goes again may not undo what was sent after it
         return rows
@@ -380,7 +382,7 @@ class Commits(Recoverable):
     def _store(self, confirmed: CommittableOffsets) -> None:
         self._on_stored(confirmed)
         is_all = len(confirmed) == len(self._rows)
-        for call in self.queue:
+        for call in self._queue:
             if call.is_decided or not call.sent:
                 continue
             if not is_all:
@@ -470,7 +472,7 @@ class Commits(Recoverable):
             self._failures = 0
         if wait > 0 and self._undecided:
             self._again = self._core.call_at(now + wait, self._after_wait)
-        elif self.queue:
+        else:
             self._pump(now)
 
     def _after_wait(self, now: float) -> None:
