@@ -141,10 +141,8 @@ class ClassicGroup:
         """Whether a member with these protocols could be one of the group. One that rebalances may have lost all."""
         if self.state is State.EMPTY:
             return bool(protocol_type and names)
-        members = self.members.values()
-        return protocol_type == self.protocol_type and any(
-            all(name in member.protocols for member in members) for name in names
-        )
+        shared = self.candidates() if self.members else names
+        return protocol_type == self.protocol_type and not names.keys().isdisjoint(shared)
 
     def candidates(self) -> set[str]:
         """The protocols that every member has."""
